@@ -1,0 +1,22 @@
+#!/bin/bash
+# Runs a command inside a root, with the checkout, the build folder and /tmp at their own paths. Started by dev in a
+# mount namespace of its own, so that every mount here ends with the last process in it.
+#
+#   unshare --mount enter_root.sh ROOT FOLDER... -- WORKING_FOLDER COMMAND...
+set -eu
+root=$1
+shift
+for folder in /dev /proc /sys; do mount --rbind "$folder" "$root$folder"; done
+mount --bind /tmp "$root/tmp"
+while [ "$1" != -- ]; do
+  mkdir -p "$root$1"
+  mount --bind "$1" "$root$1"
+  shift
+done
+for file in /etc/resolv.conf /etc/hosts; do
+  if [ -e "$file" ]; then
+    [ -e "$root$file" ] || : >"$root$file"
+    mount --bind "$(readlink -f "$file")" "$root$file"
+  fi
+done
+exec chroot "$root" /bin/sh -c 'cd "$0" && exec "$@"' "${@:2}"
