@@ -1,11 +1,12 @@
 #!/bin/bash
-# Runs a command inside a root, with the checkout, the build folder and /tmp at their own paths. Started by dev in a
-# mount namespace of its own, so that every mount here ends with the last process in it.
+# Runs a command inside a root, with the given folders and /tmp at their own paths. Started by dev in a mount namespace of
+# its own, so that every mount made here ends with the last process in it.
 #
 #   unshare --mount enter_root.sh ROOT FOLDER... -- WORKING_FOLDER COMMAND...
 set -eu
 root=$1
 shift
+mount --bind "$root" "$root"
 for folder in /dev /proc /sys; do mount --rbind "$folder" "$root$folder"; done
 mount --bind /tmp "$root/tmp"
 while [ "$1" != -- ]; do
@@ -19,4 +20,10 @@ for file in /etc/resolv.conf /etc/hosts; do
     mount --bind "$(readlink -f "$file")" "$root$file"
   fi
 done
-exec chroot "$root" /bin/sh -c 'cd "$0" && exec "$@"' "${@:2}"
+# Not chroot: a Bazel server started here must show the same paths in /proc to a client in another such namespace.
+cd "$root"
+PATH=/usr/bin:/usr/sbin:/bin:/sbin
+pivot_root . mnt
+cd /
+umount -l /mnt
+exec chroot / /bin/sh -c 'cd "$0" && exec "$@"' "${@:2}"
