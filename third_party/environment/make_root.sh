@@ -38,16 +38,18 @@ make_root() {
 }
 
 make_locked_root() {  # LIST...; with the lock held
-  local mirror started=$SECONDS new=$root.tmp.$$
+  local mirror status=0 interrupted= started=$SECONDS new=$root.tmp.$$
   mirror=$(host_mirror)
   [ -n "$mirror" ] || die "apt on this machine names no Debian mirror, so there is nothing to make the environment from"
   need_space
   say "making the build environment, once for all checkouts: Debian $forky in $root"
   say "one to three minutes, 0.6 GB to download, 2 GB on disk; the log is $cache/roots/log"
+  trap 'interrupted=yes' INT HUP TERM
   mkdir "$new"
   start_mmdebstrap "$new" "$mirror" "$@"
-  trap 'give_up "$new" 130' INT HUP TERM
-  if ! wait "$maker" || [ ! -x "$new/usr/bin/bazel" ]; then give_up "$new" 1; fi
+  wait "$maker" || status=$?
+  if [ -n "$interrupted" ]; then give_up "$new" 130; fi
+  if [ "$status" != 0 ] || [ ! -x "$new/usr/bin/bazel" ]; then give_up "$new" 1; fi
   packages_of "$@" >"$new/.rlxgpu-packages" &&
     sha256sum <"$new/var/lib/dpkg/status" | cut -c1-12 >"$new/.rlxgpu-root.tmp" &&
     mv "$new/.rlxgpu-root.tmp" "$new/.rlxgpu-root" && mv -T "$new" "$root" || give_up "$new" 1
@@ -89,7 +91,7 @@ show_progress() {
 
 give_up() {  # FOLDER STATUS
   trap '' INT HUP TERM
-  kill -KILL "$maker" 2>/dev/null && wait "$maker" 2>/dev/null
+  kill -KILL "$maker" 2>/dev/null && wait "$maker" 2>/dev/null || true
   sleep 0.2  # the last lines of the log
   remove_tree "$1"
   if [ "$2" = 130 ]; then
@@ -147,7 +149,7 @@ need_space() {
     die "the disk is too full: the environment needs $root_megabytes MB in $cache and $free MB are free; XDG_CACHE_HOME can name another disk"
 }
 
-# What killed builds left, and roots that no checkout has entered for two months. With the lock held no such name is in use.
+# What killed builds left, and what no checkout has used for two months. With the lock held no such name is in use.
 remove_leftovers() {
   local old
   for old in "$cache"/roots/*.tmp.*; do
@@ -157,6 +159,8 @@ remove_leftovers() {
   done
   find "$cache"/roots -mindepth 2 -maxdepth 2 -name .rlxgpu-root -mtime +60 2>/dev/null |
     while IFS= read -r old; do remove_tree "${old%/.rlxgpu-root}"; done
+  find "$cache"/build -mindepth 1 -maxdepth 1 -mtime +60 2>/dev/null |
+    while IFS= read -r old; do remove_tree "$old"; done
 }
 
 # Never through a mount: what is mounted lives in namespaces that rm is not in, and rm stays on one file system anyway.
