@@ -1,0 +1,94 @@
+// Text builds a string piece by piece, at compile time or at run time.
+//
+//   constexpr auto size = [] { Text t; t << "let x" << 3 << " = " << Hex{255} << ";"; return t.size(); }();
+//
+// Integers are written in decimal, Hex values as 0x and eight digits (how floats enter WGSL: as bit
+// patterns, so that no digit is lost).
+#ifndef RLXGPU_BASE_TEXT_H_
+#define RLXGPU_BASE_TEXT_H_
+
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+
+namespace rlxgpu {
+
+struct Hex {
+  uint32_t value;
+};
+
+class Text {
+ public:
+  constexpr Text() = default;
+  constexpr explicit Text(std::string_view text) { *this << text; }
+  constexpr Text(const Text& other) { *this << other.view(); }
+  constexpr Text(Text&& other) noexcept
+      : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
+    other.data_ = nullptr;
+    other.size_ = other.capacity_ = 0;
+  }
+  constexpr Text& operator=(Text other) noexcept {
+    char* const data = data_;
+    const size_t capacity = capacity_;
+    data_ = other.data_, size_ = other.size_, capacity_ = other.capacity_;
+    other.data_ = data, other.capacity_ = capacity;
+    return *this;
+  }
+  constexpr ~Text() { delete[] data_; }
+
+  constexpr size_t size() const { return size_; }
+  constexpr bool empty() const { return size_ == 0; }
+  constexpr std::string_view view() const { return {data_, size_}; }
+  constexpr void clear() { size_ = 0; }
+
+  constexpr Text& operator<<(std::string_view piece) {
+    grow(size_ + piece.size());
+    for (const char c : piece) data_[size_++] = c;
+    return *this;
+  }
+  constexpr Text& operator<<(const char* piece) { return *this << std::string_view(piece); }
+  constexpr Text& operator<<(const Text& piece) { return *this << piece.view(); }
+  constexpr Text& operator<<(char c) {
+    grow(size_ + 1);
+    data_[size_++] = c;
+    return *this;
+  }
+  template <std::integral Int>
+  constexpr Text& operator<<(Int value) {
+    char digits[21] = {};
+    int n = 0;
+    uint64_t rest = value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+    do {
+      digits[n++] = static_cast<char>('0' + rest % 10);
+      rest /= 10;
+    } while (rest != 0);
+    if (value < 0) digits[n++] = '-';
+    grow(size_ + static_cast<size_t>(n));
+    while (n > 0) data_[size_++] = digits[--n];
+    return *this;
+  }
+  constexpr Text& operator<<(Hex hex) {
+    *this << "0x";
+    for (int shift = 28; shift >= 0; shift -= 4) *this << "0123456789abcdef"[hex.value >> shift & 15];
+    return *this;
+  }
+
+ private:
+  constexpr void grow(size_t size) {
+    if (size <= capacity_) return;
+    const size_t capacity = size < 96 ? 96 : 2 * size;
+    char* const grown = new char[capacity]();
+    for (size_t i = 0; i < size_; ++i) grown[i] = data_[i];
+    delete[] data_;
+    data_ = grown;
+    capacity_ = capacity;
+  }
+
+  char* data_ = nullptr;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+};
+
+}  // namespace rlxgpu
+
+#endif  // RLXGPU_BASE_TEXT_H_

@@ -1,0 +1,54 @@
+// compile: from a graph to a program, at compile time or at run time.
+//
+//   Program program = compile(builder.graph(), device.target());
+//   if (!program.error.empty()) ...          // a graph's own error comes through unchanged
+//
+// graph -> simplify -> fuse -> lower -> plan. Each pass is one loop over its input.
+#ifndef RLXGPU_COMPILE_COMPILE_H_
+#define RLXGPU_COMPILE_COMPILE_H_
+
+#include "rlxgpu/compile/check.h"
+#include "rlxgpu/compile/fuse.h"
+#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/compile/plan.h"
+#include "rlxgpu/compile/program.h"
+#include "rlxgpu/compile/simplify.h"
+
+namespace rlxgpu {
+
+struct CompileOptions {
+  FuseOptions fuse;
+  bool simplify = true;
+  std::span<const Choice> choices;  // kernel variants to prefer; the strings must live as long as the call
+#ifdef NDEBUG
+  bool check = false;
+#else
+  bool check = true;
+#endif
+};
+
+constexpr Program compile(const Graph& graph, const Target& target, const CompileOptions& options = {}) {
+  Program program;
+  if (!graph.ok()) {
+    program.error = graph.error;
+    return program;
+  }
+  if (graph.outputs.empty()) {
+    program.error << "the graph has no output";
+    return program;
+  }
+  Graph simple;
+  if (options.simplify) simple = simplify(graph);
+  const Graph& from = options.simplify ? simple : graph;
+  const Fusion fusion = fuse(from, target, options.fuse);
+  Lowering lowering(from, fusion, target, options.choices, program);
+  lowering.run();
+  if (!program.error.empty()) return program;
+  Planner(from, lowering.memory(), target, program).run();
+  if (program.error.empty() && options.check) program.error = check(view_of(program, target));
+  return program;
+}
+
+}  // namespace rlxgpu
+
+#endif  // RLXGPU_COMPILE_COMPILE_H_

@@ -1,0 +1,54 @@
+// Emit: how a kernel op turns one of its variants into dispatches.
+//
+//   constexpr void reduce_rows_emit(Emit& e) {
+//     e.dispatch(kReduceRowsFile)
+//         .number("kRows", rows).number("kCols", cols).type("Acc", Register::f32)
+//         .input("x", e.operand(0), order)      // x_at(i): whatever the operand is computed from
+//         .output("y", e.result())              // y_put(i, v): maps that follow are applied to v
+//         .grid(rows);
+//   }
+//
+// Several dispatches run in the order they are emitted and hand values on through e.scratch(). Every
+// parameter, flag and block of a kernel file must be given, and nothing that it does not have;
+// otherwise lowering stops with an error. A //#raw block binds the buffer itself: e.view(k) tells
+// where the operand's elements are in it (an operand whose bit in OpDef::absorbs is not set), and
+// e.dense(k) is a copy without gaps when the kernel cannot use strides; call it before e.dispatch(),
+// for it is a dispatch of its own.
+#ifndef RLXGPU_COMPILE_EMIT_H_
+#define RLXGPU_COMPILE_EMIT_H_
+
+#include "rlxgpu/compile/lowering.h"
+
+namespace rlxgpu {
+
+class Emit {
+ public:
+  constexpr Emit(Lowering& lowering, const Call& call, int32_t node, int32_t root, std::string_view variant)
+      : lowering_(lowering), call_(call), node_(node), root_(root), variant_(variant) {}
+
+  constexpr const Call& call() const { return call_; }
+  constexpr const Target& target() const { return lowering_.target(); }
+  constexpr int64_t attr(int i) const { return call_.attr(i); }
+
+  constexpr Ref operand(int k) const { return {Ref::Kind::value, lowering_.operand(node_, k)}; }
+  constexpr Ref result(int k = 0) const { return {Ref::Kind::result, k}; }
+  // Memory for the time between the dispatches of this op.
+  constexpr Ref scratch(DType dtype, const Shape& shape) const { return {Ref::Kind::memory, lowering_.scratch({dtype, shape})}; }
+
+  // Where operand k's elements are in its buffer.
+  constexpr View view(int k) const { return lowering_.view(lowering_.operand(node_, k)); }
+  // Operand k's elements one after another, copied if they are not.
+  constexpr Ref dense(int k) const { return lowering_.dense(lowering_.operand(node_, k)); }
+
+  constexpr Dispatch dispatch(const KernelFile& file) const { return Dispatch(lowering_, file, call_, node_, root_, variant_); }
+
+ private:
+  Lowering& lowering_;
+  const Call& call_;
+  int32_t node_, root_;
+  std::string_view variant_;
+};
+
+}  // namespace rlxgpu
+
+#endif  // RLXGPU_COMPILE_EMIT_H_

@@ -1,0 +1,257 @@
+// fuse: decides which nodes share a kernel. Each group becomes one kernel op's dispatches, or one
+// generated kernel; only its root is written to memory.
+//
+//   x -> scale -> softmax -> mul -> out      scale is computed while softmax reads (OpDef::absorbs),
+//                                            mul before softmax's result is stored (absorbs_after)
+//
+// Walks the nodes once, last to first: a map joins the group of its users when all of them are in one
+// group; a view costs nothing and is re-addressed in every group that reads it. Then kernel ops take
+// over the group of maps that alone uses them, element by element.
+#ifndef RLXGPU_COMPILE_FUSE_H_
+#define RLXGPU_COMPILE_FUSE_H_
+
+#include "rlxgpu/compile/simplify.h"
+#include "rlxgpu/graph/graph.h"
+#include "rlxgpu/graph/op.h"
+
+namespace rlxgpu {
+
+// What the passes after it need to know.
+struct Fusion {
+  Vec<char> stored;     // by value: it has memory of its own
+  Vec<int32_t> anchor;  // by node: of a root, the kernel op whose dispatches write it (itself if it is one); else -1
+  Vec<char> root;       // by node: its group is executed at its place in the order
+};
+
+struct FuseOptions {
+  bool fuse = true;      // false: every node has a kernel of its own, for comparison
+  int max_nodes = 48;    // maps in one kernel
+  int max_repeats = 4;   // times one element may be computed again because it is read at several coordinates
+};
+
+class Fuser {
+ public:
+  constexpr Fuser(const Graph& graph, const Target& target, const FuseOptions& options)
+      : graph_(graph), target_(target), options_(options) {}
+
+  constexpr Fusion run() {
+    const size_t values = graph_.values.size(), nodes = graph_.nodes.size();
+    out_.stored.resize(values, 0);
+    out_.root.resize(nodes, 0);
+    out_.anchor.resize(nodes, -1);
+    use_.resize(values);
+    group_of_.resize(nodes, kNone);
+    for (const Output& output : graph_.outputs) out_.stored[static_cast<size_t>(output.value)] = 1;
+    for (size_t n = 0; n < nodes; ++n) store_operands(static_cast<int32_t>(n));
+    for (size_t n = nodes; n-- > 0;) visit(static_cast<int32_t>(n));
+    if (options_.fuse) {
+      for (size_t n = 0; n < nodes; ++n) {
+        if (out_.root[n] && is_kernel(graph_.nodes[n])) take_over_users(static_cast<int32_t>(n));
+      }
+    }
+    return static_cast<Fusion&&>(out_);
+  }
+
+ private:
+  static constexpr int32_t kNone = -1, kMany = -2;
+
+  // How the groups that read a value read it. The class says at which coordinates: equal classes mean
+  // equal coordinates, so that one computation serves both.
+  struct Use {
+    int32_t group = kNone;
+    int32_t coords = kNone;
+    int32_t repeats = 0;
+  };
+  struct Group {
+    int32_t root = kNone;    // node
+    int32_t coords = kNone;  // class of the root's own coordinates
+    int32_t nodes = 0;
+    int32_t results = 1;
+    Vec<int32_t> reads;      // values it loads from memory, views stripped
+  };
+
+  static constexpr bool is_kernel(const Node& node) { return node.kind == NodeKind::op && node.op->at == nullptr; }
+  static constexpr bool is_view(const Node& node) { return node.kind == NodeKind::op && node.op->view != nullptr; }
+
+  constexpr const Node& node(int32_t n) const { return graph_.nodes[static_cast<size_t>(n)]; }
+  constexpr int32_t fresh() { return next_class_++; }
+
+  // The value whose memory is read when this one is, if views are only addresses.
+  constexpr int32_t stripped(int32_t value) const {
+    while (!out_.stored[static_cast<size_t>(value)]) {
+      const Node& from = graph_.producer(value);
+      if (!is_view(from)) break;
+      value = graph_.operand(from, 0);
+    }
+    return value;
+  }
+  constexpr bool takes_binding(int32_t value) const {
+    const Node& from = graph_.producer(value);
+    return from.kind != NodeKind::scalar && !(from.kind == NodeKind::constant && graph_.value(value).shape.count() == 1);
+  }
+  constexpr void add_read(Vec<int32_t>& reads, int32_t value) const {
+    value = stripped(value);
+    if (takes_binding(value) && !reads.contains(value)) reads.push_back(value);
+  }
+  constexpr bool fits(const Group& group, const Vec<int32_t>& reads) const {
+    return static_cast<uint32_t>(reads.size()) + static_cast<uint32_t>(group.results) <= target_.max_storage_buffers;
+  }
+
+  constexpr void add_use(int32_t value, int32_t group, int32_t coords, int32_t repeats) {
+    Use& use = use_[static_cast<size_t>(value)];
+    if (use.group == kNone) {
+      use = {group, coords, repeats};
+      return;
+    }
+    if (use.group != group) use.group = kMany;
+    if (use.coords == coords) {
+      if (repeats > use.repeats) use.repeats = repeats;
+    } else {
+      use.coords = fresh();
+      use.repeats += repeats;
+    }
+  }
+
+  constexpr void visit(int32_t n) {
+    const Node& node = this->node(n);
+    if (node.kind != NodeKind::op) {
+      for (int k = 0; k < node.results.count; ++k) out_.stored[static_cast<size_t>(node.results.first + k)] = 1;
+      return;
+    }
+    if (is_kernel(node)) return start_group(n);
+    const Use use = use_[static_cast<size_t>(node.results.first)];
+    const bool unused = use.group == kNone;
+    if (out_.stored[static_cast<size_t>(node.results.first)] || unused || !options_.fuse) return start_group(n);
+    if (is_view(node)) {  // belongs to every group that reads it
+      pass_on(node, use.group, use);
+      return;
+    }
+    if (use.group == kMany || use.repeats > options_.max_repeats || !join(node, use)) return start_group(n);
+    group_of_[static_cast<size_t>(n)] = use.group;
+    pass_on(node, use.group, use);
+  }
+
+  constexpr bool join(const Node& node, const Use& use) {
+    Group& group = groups_[static_cast<size_t>(use.group)];
+    if (group.nodes >= options_.max_nodes) return false;
+    Vec<int32_t> reads;
+    for (const int32_t value : group.reads) {
+      if (value != node.results.first) reads.push_back(value);
+    }
+    for (int k = 0; k < node.operands.count; ++k) add_read(reads, graph_.operand(node, k));
+    if (!fits(group, reads)) return false;
+    group.reads = static_cast<Vec<int32_t>&&>(reads);
+    ++group.nodes;
+    return true;
+  }
+
+  // Tells the operands of a map at which coordinates its group reads them.
+  constexpr void pass_on(const Node& node, int32_t group, const Use& use) {
+    const Shape& shape = graph_.value(node.results.first).shape;
+    for (int k = 0; k < node.operands.count; ++k) {
+      const int32_t operand = graph_.operand(node, k);
+      const bool same = node.op->relabels || (!node.op->moves && !is_view(node) && graph_.value(operand).shape == shape);
+      add_use(operand, group, same ? use.coords : fresh(), use.repeats);
+    }
+  }
+
+  constexpr void start_group(int32_t n) {
+    const Node& node = this->node(n);
+    const auto id = static_cast<int32_t>(groups_.size());
+    Group group;
+    group.root = n;
+    group.coords = fresh();
+    group.nodes = 1;
+    group.results = node.results.count;
+    group_of_[static_cast<size_t>(n)] = id;
+    out_.root[static_cast<size_t>(n)] = 1;
+    for (int k = 0; k < node.results.count; ++k) out_.stored[static_cast<size_t>(node.results.first + k)] = 1;
+    if (!is_kernel(node)) {
+      for (int k = 0; k < node.operands.count; ++k) add_read(group.reads, graph_.operand(node, k));
+      const int32_t coords = group.coords;
+      groups_.push_back(static_cast<Group&&>(group));
+      pass_on(node, id, {id, coords, 1});
+      return;
+    }
+    out_.anchor[static_cast<size_t>(n)] = n;
+    for (int k = 0; k < node.operands.count; ++k) add_read(group.reads, graph_.operand(node, k));
+    groups_.push_back(static_cast<Group&&>(group));
+    for (int k = 0; k < node.operands.count; ++k) {
+      // An operand that is not absorbed is read from memory: its users are of no group.
+      add_use(graph_.operand(node, k), absorbs(node, k) ? id : kMany, fresh(), 1);
+    }
+  }
+
+  constexpr bool absorbs(const Node& node, int k) const { return options_.fuse && (node.op->absorbs >> k & 1) != 0; }
+
+  // A kernel reads operands that it does not absorb from their buffers, by strides: each must be
+  // memory, or a view of memory.
+  constexpr void store_operands(int32_t n) {
+    const Node& node = this->node(n);
+    if (!is_kernel(node)) return;
+    for (int k = 0; k < node.operands.count; ++k) {
+      if (absorbs(node, k)) continue;
+      View view;
+      const int32_t value = graph_.operand(node, k);
+      int32_t base = options_.fuse ? strided(value, view) : value;
+      if (base < 0 || !takes_binding(base)) base = value;  // a number has no buffer to view
+      out_.stored[static_cast<size_t>(base)] = 1;
+    }
+  }
+
+  // The value that this one is a strided view of once that is stored (itself at the least), or -1.
+  constexpr int32_t strided(int32_t value, View& view) const {
+    const Node& from = graph_.producer(value);
+    if (out_.stored[static_cast<size_t>(value)] || !is_view(from)) {
+      view = {0, dense_strides(graph_.value(value).shape)};
+      return value;
+    }
+    View inner;
+    const int32_t base = strided(graph_.operand(from, 0), inner);
+    return base >= 0 && from.op->view(call_of(graph_, from), inner, view) ? base : -1;
+  }
+
+  // A kernel op whose result is used by one group of maps only, at the very coordinates of that group's
+  // root, writes that root instead.
+  constexpr void take_over_users(int32_t n) {
+    const Node& node = this->node(n);
+    if (!node.op->absorbs_after || node.results.count != 1) return;
+    const int32_t value = node.results.first;
+    for (const Output& output : graph_.outputs) {
+      if (output.value == value) return;
+    }
+    const Use use = use_[static_cast<size_t>(value)];
+    if (use.group < 0 || use.repeats != 1) return;
+    Group& users = groups_[static_cast<size_t>(use.group)];
+    if (use.coords != users.coords) return;
+    const int32_t root = users.root;
+    if (out_.anchor[static_cast<size_t>(root)] >= 0) return;
+    const Group& own = groups_[static_cast<size_t>(group_of_[static_cast<size_t>(n)])];
+    Vec<int32_t> reads = own.reads;
+    for (const int32_t read : users.reads) {
+      if (read != value && !reads.contains(read)) reads.push_back(read);
+    }
+    if (!fits(users, reads)) return;
+    users.reads = static_cast<Vec<int32_t>&&>(reads);
+    out_.anchor[static_cast<size_t>(root)] = n;
+    out_.root[static_cast<size_t>(n)] = 0;
+    out_.stored[static_cast<size_t>(value)] = 0;
+  }
+
+  const Graph& graph_;
+  const Target& target_;
+  FuseOptions options_;
+  Fusion out_;
+  Vec<Use> use_;           // by value
+  Vec<int32_t> group_of_;  // by node
+  Vec<Group> groups_;
+  int32_t next_class_ = 0;
+};
+
+constexpr Fusion fuse(const Graph& graph, const Target& target, const FuseOptions& options = {}) {
+  return Fuser(graph, target, options).run();
+}
+
+}  // namespace rlxgpu
+
+#endif  // RLXGPU_COMPILE_FUSE_H_

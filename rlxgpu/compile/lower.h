@@ -1,0 +1,294 @@
+// lower: the steps of a fused graph, in order. Implements lowering.h.
+#ifndef RLXGPU_COMPILE_LOWER_H_
+#define RLXGPU_COMPILE_LOWER_H_
+
+#include "rlxgpu/compile/emit.h"
+#include "rlxgpu/compile/lowering.h"
+
+namespace rlxgpu {
+
+inline constexpr KernelFile kMapFile(
+#include "rlxgpu/compile/map.wgsl"
+);
+
+// A long row of workgroups as rows of at most `limit`: group (x, y) is number y * row + x.
+struct FoldedGrid {
+  int64_t row = 1, rows = 1;
+};
+constexpr FoldedGrid fold_grid(int64_t groups, int64_t limit) {
+  if (groups <= limit) return {groups < 1 ? 1 : groups, 1};
+  const int64_t rows = (groups + limit - 1) / limit;
+  return {(groups + rows - 1) / rows, rows};
+}
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// ---------------------------------------------------------------------------------------------------
+// Lowering
+
+constexpr void Lowering::run() {
+  add_sources();
+  for (size_t n = 0; n < graph_.nodes.size() && program_.error.empty(); ++n) {
+    if (fusion_.root[n]) lower_group(static_cast<int32_t>(n));
+  }
+  if (program_.error.empty()) add_outputs();
+}
+
+constexpr void Lowering::add_sources() {
+  for (const Node& node : graph_.nodes) {
+    const int32_t value = node.results.first;
+    if (node.kind == NodeKind::scalar) {
+      program_.scalars.push_back({intern(graph_.name(node.name)), graph_.value(value).dtype,
+                                  node.attrs.count > 0 ? graph_.attributes(node)[0] : -1});
+    } else if (node.kind == NodeKind::constant) {
+      if (graph_.value(value).shape.count() != 1) store_constant(value);  // single numbers are literals
+    } else if (node.kind != NodeKind::op) {
+      const BufferRole role = node.kind == NodeKind::input   ? BufferRole::input
+                              : node.kind == NodeKind::param ? BufferRole::param
+                                                             : BufferRole::state;
+      memory_of_[static_cast<size_t>(value)] = add_memory(graph_.value(value), role, graph_.name(node.name));
+    }
+  }
+}
+
+constexpr void Lowering::store_constant(int32_t value) {
+  const int32_t memory = add_memory(graph_.value(value), BufferRole::constant, "");
+  memory_[static_cast<size_t>(memory)].words = graph_.producer(value).words;
+  memory_of_[static_cast<size_t>(value)] = memory;
+}
+
+constexpr void Lowering::store_results(const Node& node) {
+  for (int k = 0; k < node.results.count; ++k) {
+    const int32_t value = node.results.first + k;
+    int32_t memory = -1;
+    for (const Output& output : graph_.outputs) {
+      if (memory < 0 && output.value == value) memory = add_memory(graph_.value(value), BufferRole::output, graph_.name(output.name));
+    }
+    memory_of_[static_cast<size_t>(value)] = memory >= 0 ? memory : scratch(graph_.value(value));
+  }
+}
+
+constexpr void Lowering::lower_group(int32_t root) {
+  const Node& node = graph_.node(root);
+  const int32_t anchor = fusion_.anchor[static_cast<size_t>(root)];
+  if (anchor >= 0 && graph_.node(anchor).op->in_place >= 0) {
+    // The result is the operand's buffer: a state's own, or else a copy that nobody else reads.
+    const int32_t operand = this->operand(anchor, graph_.node(anchor).op->in_place);
+    int32_t memory = buffer_of(operand);
+    if (memory < 0 || memory_[static_cast<size_t>(memory)].role != BufferRole::state) {
+      memory = scratch(graph_.value(operand));
+      map_step(operand, memory);
+    }
+    memory_of_[static_cast<size_t>(node.results.first)] = memory;
+    return choose_variant(anchor, root);
+  }
+  store_results(node);
+  bool empty = true;
+  for (int k = 0; k < node.results.count; ++k) empty = empty && graph_.value(node.results.first + k).shape.count() == 0;
+  if (empty) return;
+  if (anchor >= 0) return choose_variant(anchor, root);
+  map_step(node.results.first, memory_of(node.results.first));
+}
+
+constexpr void Lowering::choose_variant(int32_t anchor, int32_t root) {
+  const Node& node = graph_.node(anchor);
+  const Call call = call_of(graph_, node);
+  const Variant* chosen = nullptr;
+  for (const Variant& variant : node.op->variants) {
+    if (variant.accepts != nullptr && !variant.accepts(call, target_)) continue;
+    if (chosen == nullptr) chosen = &variant;
+    for (const Choice& choice : choices_) {
+      if (choice.op == node.op->name && choice.variant == variant.name) chosen = &variant;
+    }
+  }
+  if (chosen == nullptr) return fail(node.op->name, ": no kernel variant accepts ", call.operand(0).shape);
+  Emit emit(*this, call, anchor, root, chosen->name);
+  chosen->emit(emit);
+}
+
+constexpr void Lowering::map_step(int32_t value, int32_t memory) {
+  const TensorType& type = graph_.value(value);
+  const int64_t words = ceil_div(type.shape.count(), per_word(type.dtype));
+  if (words == 0) return;
+  const FoldedGrid grid = fold_grid(ceil_div(words, 64), target_.max_groups);
+  const int32_t shrinks = type.shape.rank() > 0 && grid.rows == 1 ? type.shape.symbol(0) : -1;
+  const Call none;
+  Dispatch(*this, kMapFile, none, -1, graph_.value(value).node, "map")
+      .number("kWords", words)
+      .number("kRow", grid.row * 64)
+      .words("y", value, memory)
+      .grid(grid.row, grid.rows, 1, shrinks);
+}
+
+constexpr Ref Lowering::dense(int32_t value) {
+  View view;
+  const int32_t base = strided(value, view);
+  if (base >= 0 && view == View{0, dense_strides(graph_.value(value).shape)}) return {Ref::Kind::value, value};
+  const int32_t memory = scratch(graph_.value(value));
+  map_step(value, memory);
+  return {Ref::Kind::memory, memory};
+}
+
+constexpr void Lowering::add_outputs() {
+  for (const Output& output : graph_.outputs) {
+    const std::string_view name = graph_.name(output.name);
+    bool done = false;  // written in place by its step
+    for (const Port& port : program_.ports) {
+      done = done || (port.role == BufferRole::output &&
+                      program_.names.view().substr(static_cast<size_t>(port.name.first), static_cast<size_t>(port.name.count)) == name);
+    }
+    if (done) continue;
+    map_step(output.value, add_memory(graph_.value(output.value), BufferRole::output, name));
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------
+// Dispatch
+
+constexpr void Dispatch::grid(int64_t x, int64_t y, int64_t z, int32_t grid_scalar) {
+  step_.grid_scalar = grid_scalar;
+  Program& program = lowering_.program();
+  spec_.values.count = static_cast<int32_t>(pools_.values.size()) - spec_.values.first;
+  spec_.slots.count = static_cast<int32_t>(pools_.slots.size()) - spec_.slots.first;
+  spec_.params.count = static_cast<int32_t>(pools_.params.size()) - spec_.params.first;
+  spec_.bindings.count = static_cast<int32_t>(pools_.bindings.size()) - spec_.bindings.first;
+  spec_.immediates.count = static_cast<int32_t>(pools_.immediates.size()) - spec_.immediates.first;
+  step_.bindings.count = static_cast<int32_t>(program.bindings.size()) - step_.bindings.first;
+  step_.immediates.count = static_cast<int32_t>(program.step_immediates.size()) - step_.immediates.first;
+  if (static_cast<uint32_t>(step_.immediates.count) * 4 > lowering_.target().max_immediate_bytes) {
+    lowering_.fail(call_.op ? call_.op->name : "map", ": more than ", lowering_.target().max_immediate_bytes / 4, " run-time numbers in one kernel");
+  }
+  if (static_cast<uint32_t>(step_.bindings.count) > lowering_.target().max_storage_buffers) {
+    lowering_.fail(call_.op ? call_.op->name : "map", ": ", step_.bindings.count, " tensors in one kernel, at most ",
+                   lowering_.target().max_storage_buffers, " are possible");
+  }
+  check_complete();
+  const int64_t sizes[3] = {x, y, z};
+  for (int axis = 0; axis < 3; ++axis) {
+    if (sizes[axis] < 1 || sizes[axis] > lowering_.target().max_groups) {
+      lowering_.fail(call_.op ? call_.op->name : "map", ": a grid of ", sizes[axis], " workgroups along one axis");
+    }
+    step_.grid[axis] = static_cast<uint32_t>(sizes[axis]);
+  }
+  finish_step();
+  step_.kernel = unique_spec();
+  program.steps.push_back(step_);
+  lowering_.close_dispatch();
+}
+
+constexpr void Dispatch::check_complete() {
+  for (int i = 0, depth = 0; i < file_.size(); ++i) {
+    const KernelFile::Piece& piece = file_.piece(i);
+    using Kind = KernelFile::Kind;
+    if (piece.kind == Kind::if_begin) ++depth;
+    if (piece.kind == Kind::if_end) --depth;
+    const bool value = piece.kind == Kind::param || piece.kind == Kind::extent || piece.kind == Kind::if_begin;
+    const bool block = piece.kind == Kind::input || piece.kind == Kind::output || piece.kind == Kind::raw || piece.kind == Kind::slot;
+    if (!value && !block) continue;
+    int given = 0;
+    for (const ParamUse& use : slice(span_of(pools_.params), spec_.params)) given += use.name == piece.name;
+    for (const SlotUse& use : slice(span_of(pools_.slots), spec_.slots)) given += use.name == piece.name;
+    if (given > 1 || (given == 0 && !(block && depth > 0))) {
+      lowering_.fail(call_.op ? call_.op->name : "map", ": ", file_.name(piece.name).text, given > 1 ? " is given twice" : " is not given");
+    }
+  }
+}
+
+// The label, and what the step costs.
+constexpr void Dispatch::finish_step() {
+  Program& program = lowering_.program();
+  const auto first = static_cast<int32_t>(program.names.size());
+  const Graph& graph = lowering_.graph();
+  int named = 0;
+  if (node_ >= 0) {
+    program.names << call_.op->name;
+    ++named;
+    const Cost cost = call_.op->cost != nullptr ? call_.op->cost(call_) : Cost{static_cast<double>(call_.operand(0).shape.count()), 0};
+    step_.flops = cost.flops;
+  }
+  for (const LocalValue& value : slice(span_of(pools_.values), spec_.values)) {
+    if (value.kind != LocalValue::Kind::map) continue;
+    if (value.op->view == nullptr && !value.op->moves) step_.flops += static_cast<double>(value.shape.count());
+    if (named < 4) program.names << (named > 0 ? "+" : "") << value.op->name;
+    ++named;
+  }
+  if (named == 0) program.names << "copy";
+  if (named > 4) program.names << "+" << named - 4;
+  program.names << '/' << name_of(graph.value(graph.node(root_).results.first).dtype) << '/' << variant_;
+  step_.label = {first, static_cast<int32_t>(program.names.size()) - first};
+  for (const StepBinding& binding : slice(span_of(program.bindings), step_.bindings)) {
+    const TensorType& type = lowering_.memory()[static_cast<size_t>(binding.tensor)].type;
+    step_.bytes += static_cast<double>(storage_bytes(type.dtype, type.shape.count()));
+  }
+}
+
+constexpr uint64_t Dispatch::hash_of() const {
+  uint64_t hash = 1469598103934665603u;
+  const auto add = [&](int64_t word) { hash = (hash ^ static_cast<uint64_t>(word)) * 1099511628211u; };
+  for (const ParamUse& use : slice(span_of(pools_.params), spec_.params)) add(use.value);
+  for (const LocalValue& value : slice(span_of(pools_.values), spec_.values)) {
+    add(static_cast<int64_t>(value.kind) * 16 + static_cast<int64_t>(value.dtype));
+    add(value.word);
+    for (int axis = 0; axis < value.shape.rank(); ++axis) add(value.shape[axis]);
+  }
+  return hash;
+}
+
+constexpr bool Dispatch::same_as(const KernelSpec& other) const {
+  if (other.hash != spec_.hash || other.file != spec_.file || other.values.count != spec_.values.count ||
+      other.slots.count != spec_.slots.count || other.params.count != spec_.params.count ||
+      other.bindings.count != spec_.bindings.count || other.immediates.count != spec_.immediates.count) {
+    return false;
+  }
+  const SpecPools& p = pools_;
+  const auto at = [](Range range, int i) { return static_cast<size_t>(range.first + i); };
+  for (int i = 0; i < spec_.params.count; ++i) {
+    if (!(p.params[at(spec_.params, i)] == p.params[at(other.params, i)])) return false;
+  }
+  for (int i = 0; i < spec_.slots.count; ++i) {
+    if (!(p.slots[at(spec_.slots, i)] == p.slots[at(other.slots, i)])) return false;
+  }
+  for (int i = 0; i < spec_.bindings.count; ++i) {
+    if (!(p.bindings[at(spec_.bindings, i)] == p.bindings[at(other.bindings, i)])) return false;
+  }
+  for (int i = 0; i < spec_.immediates.count; ++i) {
+    if (p.immediates[at(spec_.immediates, i)] != p.immediates[at(other.immediates, i)]) return false;
+  }
+  for (int i = 0; i < spec_.values.count; ++i) {
+    const LocalValue& a = p.values[at(spec_.values, i)];
+    const LocalValue& b = p.values[at(other.values, i)];
+    if (a.kind != b.kind || a.op != b.op || a.word != b.word || a.word2 != b.word2 || a.binding != b.binding || a.dtype != b.dtype ||
+        a.operands.count != b.operands.count || a.attrs.count != b.attrs.count || !(a.shape == b.shape) || !(a.view == b.view)) {
+      return false;
+    }
+    for (int k = 0; k < a.operands.count; ++k) {
+      if (p.operands[at(a.operands, k)] != p.operands[at(b.operands, k)]) return false;
+    }
+    for (int k = 0; k < a.attrs.count; ++k) {
+      if (p.attrs[at(a.attrs, k)] != p.attrs[at(b.attrs, k)]) return false;
+    }
+  }
+  return true;
+}
+
+// The index of this specification; an equal one before it is used instead.
+constexpr int32_t Dispatch::unique_spec() {
+  spec_.hash = hash_of();
+  for (size_t i = 0; i < pools_.specs.size(); ++i) {
+    if (!same_as(pools_.specs[i])) continue;
+    pools_.values.resize(static_cast<size_t>(spec_.values.first));
+    pools_.slots.resize(static_cast<size_t>(spec_.slots.first));
+    pools_.params.resize(static_cast<size_t>(spec_.params.first));
+    pools_.bindings.resize(static_cast<size_t>(spec_.bindings.first));
+    pools_.immediates.resize(static_cast<size_t>(spec_.immediates.first));
+    pools_.operands.resize(first_operand_);
+    pools_.attrs.resize(first_attr_);
+    return static_cast<int32_t>(i);
+  }
+  pools_.specs.push_back(spec_);
+  return static_cast<int32_t>(pools_.specs.size() - 1);
+}
+
+}  // namespace rlxgpu
+
+#endif  // RLXGPU_COMPILE_LOWER_H_

@@ -1,0 +1,157 @@
+// simplify: the same graph with less in it. Dead nodes go, constants are folded, what is computed twice
+// is computed once, and ops that change nothing (x * 1, a reshape to the same shape) vanish.
+//
+// One loop over the nodes, in order, into a new graph.
+#ifndef RLXGPU_COMPILE_SIMPLIFY_H_
+#define RLXGPU_COMPILE_SIMPLIFY_H_
+
+#include "rlxgpu/compile/fold.h"
+#include "rlxgpu/graph/graph.h"
+#include "rlxgpu/graph/op.h"
+
+namespace rlxgpu {
+
+constexpr Call call_of(const Graph& graph, const Node& node) {
+  Call call;
+  call.op = node.op;
+  call.attrs = graph.attributes(node);
+  call.operand_count = node.operands.count;
+  call.result_count = node.results.count;
+  for (int k = 0; k < node.operands.count; ++k) {
+    call.operand_types[static_cast<size_t>(k)] = &graph.values[static_cast<size_t>(graph.operand(node, k))];
+  }
+  for (int k = 0; k < node.results.count; ++k) {
+    call.result_types[static_cast<size_t>(k)] = &graph.values[static_cast<size_t>(node.results.first + k)];
+  }
+  return call;
+}
+
+class Simplifier {
+ public:
+  constexpr explicit Simplifier(const Graph& from) : from_(from) {}
+
+  constexpr Graph run() {
+    find_live();
+    to_.names = from_.names;
+    to_.words = from_.words;
+    new_id_.resize(from_.values.size(), -1);
+    table_.resize(4 * from_.nodes.size() + 8, -1);
+    for (size_t n = 0; n < from_.nodes.size(); ++n) {
+      if (live_[n]) visit(from_.nodes[n]);
+    }
+    for (const Output& output : from_.outputs) {
+      to_.outputs.push_back({output.name, new_id_[static_cast<size_t>(output.value)]});
+    }
+    return static_cast<Graph&&>(to_);
+  }
+
+ private:
+  // Whatever an output needs; inputs and run-time numbers stay, since the user sets them by name; and
+  // whatever changes a state.
+  constexpr void find_live() {
+    live_.resize(from_.nodes.size(), 0);
+    for (const Output& output : from_.outputs) live_[static_cast<size_t>(from_.value(output.value).node)] = 1;
+    for (size_t n = from_.nodes.size(); n-- > 0;) {
+      const Node& node = from_.nodes[n];
+      if (node.kind != NodeKind::op) {
+        live_[n] = live_[n] || node.kind != NodeKind::constant;
+        continue;
+      }
+      if (node.op->in_place >= 0) live_[n] = 1;
+      if (!live_[n]) continue;
+      for (int k = 0; k < node.operands.count; ++k) {
+        live_[static_cast<size_t>(from_.value(from_.operand(node, k)).node)] = 1;
+      }
+    }
+  }
+
+  constexpr void visit(const Node& node) {
+    Node copy = node;
+    if (node.kind != NodeKind::op) {
+      if (node.kind == NodeKind::scalar) to_.scalars.push_back(static_cast<int32_t>(to_.nodes.size()));
+      copy_attrs(node, copy);
+      append(node, copy);
+      return;
+    }
+    int32_t operands[kMaxOperands] = {};
+    for (int k = 0; k < node.operands.count; ++k) operands[k] = new_id_[static_cast<size_t>(from_.operand(node, k))];
+    if (node.op->fold != nullptr && node.results.count == 1 && folded(node, operands)) return;
+
+    const uint64_t hash = hash_of(node, operands);
+    size_t place = hash % table_.size();
+    for (; table_[place] >= 0; place = (place + 1) % table_.size()) {
+      const Node& known = to_.nodes[static_cast<size_t>(table_[place])];
+      if (!same(known, node, operands)) continue;
+      for (int k = 0; k < node.results.count; ++k) new_id_[static_cast<size_t>(node.results.first + k)] = known.results.first + k;
+      return;
+    }
+    if (node.op->in_place < 0) table_[place] = static_cast<int32_t>(to_.nodes.size());
+    copy.operands = {static_cast<int32_t>(to_.operands.size()), node.operands.count};
+    for (int k = 0; k < node.operands.count; ++k) to_.operands.push_back(operands[k]);
+    copy_attrs(node, copy);
+    append(node, copy);
+  }
+
+  constexpr void copy_attrs(const Node& node, Node& copy) {
+    copy.attrs = {static_cast<int32_t>(to_.attrs.size()), node.attrs.count};
+    for (const int64_t attr : from_.attributes(node)) to_.attrs.push_back(attr);
+  }
+
+  constexpr void append(const Node& node, Node& copy) {
+    copy.results = {static_cast<int32_t>(to_.values.size()), node.results.count};
+    for (int k = 0; k < node.results.count; ++k) {
+      new_id_[static_cast<size_t>(node.results.first + k)] = copy.results.first + k;
+      Value value = from_.value(node.results.first + k);
+      value.node = static_cast<int32_t>(to_.nodes.size());
+      to_.values.push_back(value);
+    }
+    to_.nodes.push_back(copy);
+  }
+
+  constexpr bool folded(const Node& node, const int32_t* operands) {
+    const Call call = call_of(from_, node);
+    Fold fold(to_, call, {operands, static_cast<size_t>(node.operands.count)});
+    if (!node.op->fold(fold)) return false;
+    if (fold.same_as() >= 0) {
+      new_id_[static_cast<size_t>(node.results.first)] = operands[fold.same_as()];
+      return true;
+    }
+    Node constant;
+    constant.kind = NodeKind::constant;
+    constant.site = node.site;
+    constant.words = {static_cast<int32_t>(to_.words.size()), 1};
+    to_.words.push_back(word_of(fold.number(), call.result().dtype));
+    constant.results = node.results;
+    append(node, constant);
+    return true;
+  }
+
+  constexpr uint64_t hash_of(const Node& node, const int32_t* operands) const {
+    uint64_t hash = 1469598103934665603u;
+    for (int k = 0; k < node.operands.count; ++k) hash = (hash ^ static_cast<uint64_t>(operands[k])) * 1099511628211u;
+    for (const int64_t attr : from_.attributes(node)) hash = (hash ^ static_cast<uint64_t>(attr)) * 1099511628211u;
+    return hash ^ hash >> 29;
+  }
+  constexpr bool same(const Node& known, const Node& node, const int32_t* operands) const {
+    if (known.op != node.op || known.operands.count != node.operands.count || known.attrs.count != node.attrs.count) return false;
+    for (int k = 0; k < node.operands.count; ++k) {
+      if (to_.operand(known, k) != operands[k]) return false;
+    }
+    for (int i = 0; i < node.attrs.count; ++i) {
+      if (to_.attributes(known)[static_cast<size_t>(i)] != from_.attributes(node)[static_cast<size_t>(i)]) return false;
+    }
+    return true;
+  }
+
+  const Graph& from_;
+  Graph to_;
+  Vec<char> live_;
+  Vec<int32_t> new_id_;  // of each old value
+  Vec<int32_t> table_;   // nodes of the new graph by hash, open addressing
+};
+
+constexpr Graph simplify(const Graph& graph) { return Simplifier(graph).run(); }
+
+}  // namespace rlxgpu
+
+#endif  // RLXGPU_COMPILE_SIMPLIFY_H_

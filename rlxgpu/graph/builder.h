@@ -1,0 +1,335 @@
+// Builder records a graph as ordinary code runs; Tensor is a value in it.
+//
+//   struct Mlp {
+//     static constexpr void build(Builder& g) {
+//       Tensor x = g.input("x", f32, {32, 64});
+//       Tensor w = g.param("w", f32, {64, 16});
+//       g.output("y", relu(matmul(x, w)));
+//     }
+//   };
+//
+// The same code runs inside the compiler (Executable<Mlp>) and at run time (DynamicGraph). Errors are
+// values: the first one is kept in the graph with the user's file and line, and every later call does
+// nothing. A Tensor must not outlive its Builder.
+#ifndef RLXGPU_GRAPH_BUILDER_H_
+#define RLXGPU_GRAPH_BUILDER_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <source_location>
+#include <span>
+#include <string_view>
+
+#include "rlxgpu/base/text.h"
+#include "rlxgpu/base/vec.h"
+#include "rlxgpu/graph/graph.h"
+#include "rlxgpu/graph/op.h"
+
+namespace rlxgpu {
+
+class Builder;
+
+class Tensor {
+ public:
+  constexpr Tensor() = default;
+  constexpr Tensor(Builder* builder, int32_t id) : builder_(builder), id_(id) {}
+
+  constexpr Builder& builder() const { return *builder_; }
+  constexpr int32_t id() const { return id_; }
+  constexpr bool valid() const { return id_ >= 0; }  // false after an error
+  constexpr const Shape& shape() const;              // of a valid tensor; an empty shape otherwise
+  constexpr DType dtype() const;
+
+ private:
+  Builder* builder_ = nullptr;
+  int32_t id_ = -1;
+};
+
+// The right operand of an operator: a tensor or a number, and the line it was written on.
+struct Rhs {
+  Tensor tensor;
+  double number = 0;
+  bool is_number = false;
+  Site site;
+
+  constexpr Rhs(Tensor value, Site at = std::source_location::current()) : tensor(value), site(at) {}
+  constexpr Rhs(double value, Site at = std::source_location::current()) : number(value), is_number(true), site(at) {}
+  constexpr Rhs(float value, Site at = std::source_location::current()) : number(value), is_number(true), site(at) {}
+  constexpr Rhs(int value, Site at = std::source_location::current()) : number(value), is_number(true), site(at) {}
+};
+
+// What a shape rule sees and says. Exactly one of result() (once per result) or fail() must be called.
+class Infer {
+ public:
+  constexpr Infer(Builder& builder, const Call& call, Site site) : builder_(builder), call_(call), site_(site) {}
+
+  constexpr const Call& call() const { return call_; }
+  constexpr int count() const { return call_.operand_count; }
+  constexpr const Shape& shape(int k) const { return call_.operand(k).shape; }
+  constexpr DType dtype(int k) const { return call_.operand(k).dtype; }
+  constexpr int64_t attr(int i) const { return call_.attr(i); }
+  constexpr void result(DType dtype, const Shape& shape) { results_.push_back({dtype, shape}); }
+
+  // fail("inner dimensions differ (", 768, " vs ", 512, ")")
+  template <typename... Parts>
+  constexpr void fail(const Parts&... parts);
+
+  constexpr const Vec<TensorType>& results() const { return results_; }
+
+ private:
+  Builder& builder_;
+  const Call& call_;
+  Site site_;
+  Vec<TensorType> results_;
+};
+
+class Builder {
+ public:
+  constexpr Builder() = default;
+  Builder(const Builder&) = delete;  // tensors point here
+  Builder& operator=(const Builder&) = delete;
+
+  // A tensor given before every run.
+  constexpr Tensor input(std::string_view name, DType dtype, const Shape& shape, Site site = std::source_location::current()) {
+    return source(NodeKind::input, name, dtype, shape, site);
+  }
+  // A weight, given once and kept on the device.
+  constexpr Tensor param(std::string_view name, DType dtype, const Shape& shape, Site site = std::source_location::current()) {
+    return source(NodeKind::param, name, dtype, shape, site);
+  }
+  // A tensor kept on the device from run to run, zero at first; ops that work in place change it.
+  constexpr Tensor state(std::string_view name, DType dtype, const Shape& shape, Site site = std::source_location::current()) {
+    return source(NodeKind::state, name, dtype, shape, site);
+  }
+  // A number given with every run (a position, a length, a seed): f32, i32 or u32.
+  constexpr Tensor scalar(std::string_view name, DType dtype, Site site = std::source_location::current()) {
+    if (dtype != f32 && dtype != i32 && dtype != u32) {
+      fail(site, "scalar \"", name, "\": ", name_of(dtype), " is not one of f32, i32, u32");
+      return {this, -1};
+    }
+    return source(NodeKind::scalar, name, dtype, Shape(), site);
+  }
+  // An extent given with every run, between 0 and `most`.
+  constexpr Dim extent(std::string_view name, int64_t most, Site site = std::source_location::current()) {
+    const Tensor number = source(NodeKind::scalar, name, u32, Shape(), site);
+    if (!number.valid()) return Dim(most);
+    graph_.attrs.push_back(most);
+    Node& node = graph_.nodes.back();
+    node.attrs = {static_cast<int32_t>(graph_.attrs.size() - 1), 1};
+    return Dim(most, node.scalar);
+  }
+  // The run-time number behind an extent, as a tensor of rank 0.
+  constexpr Tensor extent_value(Dim dim) {
+    if (!graph_.ok() || dim.symbol < 0) return literal(dim.extent, u32);
+    return {this, graph_.node(graph_.scalars[static_cast<size_t>(dim.symbol)]).results.first};
+  }
+
+  // One number of rank 0.
+  constexpr Tensor literal(double value, DType dtype);
+  // A tensor whose words (in storage layout) are part of the graph.
+  constexpr Tensor constant(DType dtype, const Shape& shape, std::span<const uint32_t> words,
+                            Site site = std::source_location::current());
+
+  constexpr void output(std::string_view name, Tensor value, Site site = std::source_location::current());
+
+  constexpr const Graph& graph() const { return graph_; }
+  constexpr Graph& graph() { return graph_; }
+  constexpr bool ok() const { return graph_.ok(); }
+
+  // Keeps the first error only.
+  template <typename... Parts>
+  constexpr void fail(Site site, const Parts&... parts) {
+    if (!graph_.ok()) return;
+    graph_.error << site.file << ':' << site.line << ": ";
+    ((graph_.error << parts), ...);
+  }
+
+  // Appends a node; returns its first result (the others follow it), or -1.
+  constexpr int32_t append(const OpDef& op, std::span<const Tensor> operands, std::span<const int64_t> attrs, Site site);
+
+ private:
+  constexpr Tensor source(NodeKind kind, std::string_view name, DType dtype, const Shape& shape, Site site);
+  constexpr Range intern(std::string_view name) {
+    const auto first = static_cast<int32_t>(graph_.names.size());
+    graph_.names << name;
+    return {first, static_cast<int32_t>(name.size())};
+  }
+  constexpr int32_t add_value(DType dtype, const Shape& shape) {
+    Value value;
+    value.dtype = dtype;
+    value.shape = shape;
+    value.node = static_cast<int32_t>(graph_.nodes.size());
+    graph_.values.push_back(value);
+    return static_cast<int32_t>(graph_.values.size() - 1);
+  }
+
+  Graph graph_;
+};
+
+// Adds one use of `op` to the graph of its operands.
+constexpr Tensor apply(const OpDef& op, std::initializer_list<Tensor> operands, std::span<const int64_t> attrs, Site site) {
+  Builder& builder = operands.begin()->builder();
+  return {&builder, builder.append(op, {operands.begin(), operands.size()}, attrs, site)};
+}
+constexpr Tensor apply(const OpDef& op, std::initializer_list<Tensor> operands, std::initializer_list<int64_t> attrs, Site site) {
+  return apply(op, operands, std::span<const int64_t>(attrs.begin(), attrs.size()), site);
+}
+constexpr Tensor apply(const OpDef& op, std::initializer_list<Tensor> operands, Site site) {
+  return apply(op, operands, std::span<const int64_t>(), site);
+}
+// The tensor meant by a right operand: numbers take the type of the tensor beside them.
+constexpr Tensor resolve(const Rhs& rhs, Tensor beside) {
+  return rhs.is_number ? beside.builder().literal(rhs.number, beside.dtype()) : rhs.tensor;
+}
+// Result k of an op with several results.
+constexpr Tensor result_of(Tensor first, int k) {
+  return {&first.builder(), first.valid() ? first.id() + k : -1};
+}
+
+// ---------------------------------------------------------------------------------------------------
+
+namespace internal {
+inline constexpr Shape kNoShape;
+}
+
+constexpr const Shape& Tensor::shape() const {
+  return valid() ? builder_->graph().value(id_).shape : internal::kNoShape;
+}
+constexpr DType Tensor::dtype() const { return valid() ? builder_->graph().value(id_).dtype : f32; }
+
+template <typename... Parts>
+constexpr void Infer::fail(const Parts&... parts) {
+  if (!builder_.ok()) return;
+  Text shapes;
+  for (int k = 0; k < count(); ++k) {
+    if (k) shapes << ", ";
+    if (dtype(k) != f32) shapes << name_of(dtype(k));
+    shapes << shape(k);
+  }
+  builder_.fail(site_, call_.op->name, '(', shapes, "): ", parts...);
+}
+
+// The storage word of one number; for 16-bit and 8-bit types the number is in the low bits.
+constexpr uint32_t word_of(double value, DType dtype) {
+  switch (dtype) {
+    case DType::f32: return std::bit_cast<uint32_t>(static_cast<float>(value));
+    case DType::f16: return half_bits(static_cast<float>(value));
+    case DType::bf16: return bfloat16_bits(static_cast<float>(value));
+    case DType::i32: return static_cast<uint32_t>(static_cast<int32_t>(value));
+    case DType::u32: return static_cast<uint32_t>(value);
+    case DType::i8: return static_cast<uint32_t>(static_cast<int32_t>(value)) & 0xffu;
+    case DType::u8: return static_cast<uint32_t>(value) & 0xffu;
+    case DType::boolean: return value != 0 ? 1 : 0;
+    case DType::c64: return std::bit_cast<uint32_t>(static_cast<float>(value));
+  }
+  return 0;
+}
+
+constexpr Tensor Builder::literal(double value, DType dtype) {
+  const uint32_t words[2] = {word_of(value, dtype), 0};
+  return constant(dtype, Shape(), {words, dtype == c64 ? size_t{2} : size_t{1}});
+}
+
+constexpr Tensor Builder::constant(DType dtype, const Shape& shape, std::span<const uint32_t> words, Site site) {
+  if (!graph_.ok()) return {this, -1};
+  if (words.size() * 4 != storage_bytes(dtype, shape.count())) {
+    fail(site, "constant: ", words.size(), " words given, ", storage_bytes(dtype, shape.count()) / 4, " needed for ",
+         name_of(dtype), shape);
+    return {this, -1};
+  }
+  const int32_t id = add_value(dtype, shape);
+  Node node;
+  node.kind = NodeKind::constant;
+  node.site = site;
+  node.results = {id, 1};
+  node.words = {static_cast<int32_t>(graph_.words.size()), static_cast<int32_t>(words.size())};
+  for (const uint32_t word : words) graph_.words.push_back(word);
+  graph_.nodes.push_back(node);
+  return {this, id};
+}
+
+constexpr Tensor Builder::source(NodeKind kind, std::string_view name, DType dtype, const Shape& shape, Site site) {
+  if (!graph_.ok()) return {this, -1};
+  const std::string_view what = kind == NodeKind::input ? "input" : kind == NodeKind::param ? "param" : kind == NodeKind::state ? "state" : "scalar";
+  if (shape.rank() > kMaxRank) {
+    fail(site, what, " \"", name, "\": rank ", shape.rank(), " is above ", kMaxRank);
+    return {this, -1};
+  }
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] < 0) {
+      fail(site, what, " \"", name, "\": negative extent in ", shape);
+      return {this, -1};
+    }
+  }
+  for (const Node& node : graph_.nodes) {
+    if (node.kind != NodeKind::op && node.kind != NodeKind::constant && graph_.name(node.name) == name) {
+      fail(site, what, " \"", name, "\": the name is taken");
+      return {this, -1};
+    }
+  }
+  const int32_t id = add_value(dtype, shape);
+  Node node;
+  node.kind = kind;
+  node.site = site;
+  node.results = {id, 1};
+  node.name = intern(name);
+  if (kind == NodeKind::scalar) {
+    node.scalar = static_cast<int32_t>(graph_.scalars.size());
+    graph_.scalars.push_back(static_cast<int32_t>(graph_.nodes.size()));
+  }
+  graph_.nodes.push_back(node);
+  return {this, id};
+}
+
+constexpr void Builder::output(std::string_view name, Tensor value, Site site) {
+  if (!graph_.ok()) return;
+  if (!value.valid()) return fail(site, "output \"", name, "\": the tensor belongs to no graph");
+  for (const Output& output : graph_.outputs) {
+    if (graph_.name(output.name) == name) return fail(site, "output \"", name, "\": the name is taken");
+  }
+  graph_.outputs.push_back({intern(name), value.id()});
+}
+
+constexpr int32_t Builder::append(const OpDef& op, std::span<const Tensor> operands, std::span<const int64_t> attrs, Site site) {
+  if (!graph_.ok()) return -1;
+  if (operands.size() > static_cast<size_t>(kMaxOperands)) {
+    fail(site, op.name, ": ", operands.size(), " operands, at most ", kMaxOperands, " are possible");
+    return -1;
+  }
+  Call call;
+  call.op = &op;
+  call.attrs = attrs;
+  call.operand_count = static_cast<int>(operands.size());
+  for (size_t k = 0; k < operands.size(); ++k) {
+    if (!operands[k].valid() || &operands[k].builder() != this) {
+      fail(site, op.name, ": operand ", k, " belongs to no graph or to another one");
+      return -1;
+    }
+    call.operand_types[k] = &graph_.values[static_cast<size_t>(operands[k].id())];
+  }
+  Infer infer(*this, call, site);
+  op.infer(infer);
+  if (!graph_.ok()) return -1;
+
+  Node node;
+  node.op = &op;
+  node.site = site;
+  node.operands = {static_cast<int32_t>(graph_.operands.size()), call.operand_count};
+  for (const Tensor& operand : operands) graph_.operands.push_back(operand.id());
+  node.attrs = {static_cast<int32_t>(graph_.attrs.size()), static_cast<int32_t>(attrs.size())};
+  for (const int64_t attr : attrs) graph_.attrs.push_back(attr);
+  node.results = {static_cast<int32_t>(graph_.values.size()), static_cast<int32_t>(infer.results().size())};
+  for (const TensorType& type : infer.results()) {
+    if (type.shape.rank() > kMaxRank || type.shape.count() > INT32_MAX) {
+      infer.fail(type.shape.rank() > kMaxRank ? "the result's rank is above 8" : "the result has more than 2^31 - 1 elements");
+      return -1;
+    }
+    add_value(type.dtype, type.shape);
+  }
+  graph_.nodes.push_back(node);
+  return node.results.first;
+}
+
+}  // namespace rlxgpu
+
+#endif  // RLXGPU_GRAPH_BUILDER_H_

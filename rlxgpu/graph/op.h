@@ -1,0 +1,101 @@
+// OpDef: all that rlxgpu knows of an op, as a struct of constexpr functions. No registry.
+//
+//   inline constexpr OpDef kExp{.name = "exp", .infer = same_as_operand, .at = exp_at, .reference = exp_reference};
+//
+// There are two kinds of ops:
+// - A map op has `at`: it says, as WGSL, what one element of its result is, given elements of its
+//   operands at any coordinates. Elementwise ops and most data movement are map ops. They have no
+//   kernel of their own: chains of them become one, or join the kernel before or after them.
+// - A kernel op has `variants`: each emits one or more dispatches of kernel files.
+// A map op that only re-addresses its operand (transpose, slice) also has `view`: no code at all.
+//
+// A user's own op, in the user's own repository, has the same form and the same powers.
+#ifndef RLXGPU_GRAPH_OP_H_
+#define RLXGPU_GRAPH_OP_H_
+
+#include <array>
+#include <bit>
+#include <span>
+#include <string_view>
+
+#include "rlxgpu/graph/graph.h"
+#include "rlxgpu/graph/target.h"
+
+namespace rlxgpu {
+
+class Infer;  // builder.h
+class At;     // wgsl/at.h
+class Emit;   // compile/emit.h
+class Fold;   // compile/fold.h
+namespace reference {
+struct Call;  // reference/call.h
+}
+
+inline constexpr int kMaxOperands = 16, kMaxResults = 4;
+
+// One use of an op: the types of its operands and results, and its attributes.
+struct Call {
+  const OpDef* op = nullptr;
+  std::array<const TensorType*, kMaxOperands> operand_types = {};
+  std::array<const TensorType*, kMaxResults> result_types = {};
+  int operand_count = 0, result_count = 0;
+  std::span<const int64_t> attrs;
+
+  constexpr const TensorType& operand(int k) const { return *operand_types[static_cast<size_t>(k)]; }
+  constexpr const TensorType& result(int k = 0) const { return *result_types[static_cast<size_t>(k)]; }
+  constexpr int64_t attr(int i) const { return attrs[static_cast<size_t>(i)]; }
+  constexpr float attr_float(int i) const { return std::bit_cast<float>(static_cast<uint32_t>(attr(i))); }
+};
+
+constexpr int64_t attr_of(float value) { return std::bit_cast<uint32_t>(value); }
+
+// Elements of a buffer: element (i0, i1, ...) is at offset + i0 * strides[0] + i1 * strides[1] + ...
+// Strides may be zero (broadcast) or negative (reversed).
+struct View {
+  int64_t offset = 0;
+  Strides strides;
+  constexpr bool operator==(const View&) const = default;
+};
+
+struct Variant {
+  std::string_view name;  // in labels, benchmarks and the tuner's file
+  bool (*accepts)(const Call&, const Target&) = nullptr;  // null: always
+  void (*emit)(Emit&) = nullptr;
+};
+
+struct Cost {
+  double flops = 0;  // arithmetic the algorithm needs, not what a kernel happens to spend
+  double bytes = 0;  // each operand read once, each result written once
+};
+
+// Texts of WGSL functions.
+struct Functions {
+  std::string_view first, second, third;
+  constexpr std::string_view operator[](int i) const { return i == 0 ? first : i == 1 ? second : third; }
+  static constexpr int size() { return 3; }
+};
+
+struct OpDef {
+  std::string_view name;  // in listings, labels, errors, benchmarks
+
+  void (*infer)(Infer&) = nullptr;  // the result's type, or the sentence that says why not
+
+  void (*at)(At&) = nullptr;            // map op: one element of the result, as WGSL
+  bool (*view)(const Call&, const View& operand, View& result) = nullptr;  // map op without code; false: not possible
+  bool moves = false;   // map op that reads operands at other coordinates than the result's; implied by `view`
+  bool relabels = false;  // element i of the result is element i of the operand, whatever the shapes
+  Functions wgsl = {};  // functions that `at` calls; each text is put into a kernel once
+
+  std::span<const Variant> variants = {};  // kernel op: best first, the last accepts everything
+  uint32_t absorbs = 0;         // bit k: operand k may be computed on the fly from the maps before it
+  bool absorbs_after = false;   // result 0 may be transformed by the maps that follow before it is stored
+  int in_place = -1;            // result 0 is operand k's buffer, changed (a cache that grows, a weight that learns)
+
+  bool (*fold)(Fold&) = nullptr;  // constant operands: the constant result; false: not possible
+  Cost (*cost)(const Call&) = nullptr;  // null: one operation an element, every tensor once
+  void (*reference)(reference::Call&) = nullptr;  // the meaning, in double precision
+};
+
+}  // namespace rlxgpu
+
+#endif  // RLXGPU_GRAPH_OP_H_

@@ -1,0 +1,210 @@
+// KernelFile: a WGSL file that any WGSL tool accepts as it stands, parsed once at compile time.
+//
+//   inline constexpr KernelFile kReduceFile(
+//   #include "kernels/reduce/reduce.wgsl"
+//   );
+//
+// The file's first line is  /*/**/R"wgsl(*/  and its last  //)wgsl"  (WGSL block comments nest, C++
+// ones do not), so that C++ sees one raw string. What may be specialised is marked by comments:
+//
+//   //#params                              values to be replaced: constants and aliases
+//   const kCols = 64u;   alias Elem = f32;
+//   //#end
+//   //#extents                             sizes that may be run-time numbers: what they return is replaced
+//   fn cols() -> u32 { return kCols; }
+//   //#end
+//   //#input x                             replaced by code that defines  fn x_at(i : u32) -> Elem:
+//   @group(0) @binding(0) var<storage, read> x : array<f32>;    element i of the operand, row-major,
+//   fn x_at(i : u32) -> f32 { return x[i]; }                    whatever its layout, type or origin
+//   //#end
+//   //#output y                            replaced by code that defines  fn y_put(i : u32, v : Elem)  and
+//   ...                                    fn y_map(i : u32, v : Elem) -> Stored  (v after the maps that follow)
+//   //#end
+//   //#raw a                               kept, with @binding(...) renumbered: the kernel reads the
+//   @group(0) @binding(1) var<storage, read> a : array<f32>;    buffer itself
+//   //#end
+//   //#if BIAS ... //#else ... //#end      kept or dropped
+//   //#slot combine ... //#end             replaced by text that the op gives
+//
+// Anything wrong with a file (an unknown directive, a block that does not end) does not compile: the
+// compiler's note quotes the sentence thrown here.
+#ifndef RLXGPU_WGSL_KERNEL_FILE_H_
+#define RLXGPU_WGSL_KERNEL_FILE_H_
+
+#include <cstdint>
+#include <string_view>
+
+namespace rlxgpu {
+
+class KernelFile {
+ public:
+  enum class Kind : uint8_t { text, param, extent, input, output, raw, slot, if_begin, if_else, if_end };
+
+  // text: kept as it is. param, extent: `start, size` is the default value. Blocks: the default text.
+  struct Piece {
+    Kind kind = Kind::text;
+    uint16_t name = 0;  // index into names
+    int16_t jump = -1;  // if_begin: the piece after which its else or end is; if_else: likewise its end
+    int32_t start = 0, size = 0;
+  };
+  struct Name {
+    Kind kind = Kind::text;
+    std::string_view text;
+  };
+  static constexpr int kMaxPieces = 160, kMaxNames = 64;
+
+  template <int kSize>
+  constexpr KernelFile(const char (&literal)[kSize]) : text_(literal, kSize - 1) {  // implicit: reads as a value
+    if (text_.starts_with("*/")) text_.remove_prefix(2);
+    if (text_.ends_with("//")) text_.remove_suffix(2);
+    parse();
+  }
+
+  constexpr std::string_view text() const { return text_; }
+  constexpr int size() const { return piece_count_; }
+  constexpr const Piece& piece(int i) const { return pieces_[i]; }
+  constexpr std::string_view text_of(const Piece& piece) const {
+    return text_.substr(static_cast<size_t>(piece.start), static_cast<size_t>(piece.size));
+  }
+  constexpr int name_count() const { return name_count_; }
+  constexpr const Name& name(int i) const { return names_[i]; }
+  // Index of a specialisation point, or -1.
+  constexpr int find(Kind kind, std::string_view text) const {
+    for (int i = 0; i < name_count_; ++i) {
+      if (names_[i].kind == kind && names_[i].text == text) return i;
+    }
+    return -1;
+  }
+
+ private:
+  static constexpr bool is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  }
+
+  constexpr void add(Kind kind, size_t start, size_t end, int name = 0) {
+    if (kind == Kind::text && start == end) return;
+    if (piece_count_ == kMaxPieces) throw "kernel file: too many specialisation points";
+    pieces_[piece_count_++] = {kind, static_cast<uint16_t>(name), -1, static_cast<int32_t>(start),
+                               static_cast<int32_t>(end - start)};
+  }
+  constexpr int intern(Kind kind, std::string_view text) {
+    const int known = find(kind, text);
+    if (known >= 0) return known;
+    if (text.empty()) throw "kernel file: a directive without a name";
+    if (name_count_ == kMaxNames) throw "kernel file: too many names";
+    names_[name_count_] = {kind, text};
+    return name_count_++;
+  }
+
+  // The line that starts at `at`, without its end.
+  constexpr std::string_view line_at(size_t at) const {
+    size_t end = at;
+    while (end < text_.size() && text_[end] != '\n') ++end;
+    return text_.substr(at, end - at);
+  }
+  constexpr size_t next_line(size_t at) const {
+    while (at < text_.size() && text_[at] != '\n') ++at;
+    return at < text_.size() ? at + 1 : at;
+  }
+  constexpr size_t block_end(size_t at) const {  // start of the line //#end
+    for (; at < text_.size(); at = next_line(at)) {
+      const std::string_view line = line_at(at);
+      if (line == "//#end") return at;
+      if (line.starts_with("//#")) throw "kernel file: a directive inside a block";
+    }
+    throw "kernel file: a block without //#end";
+  }
+
+  constexpr void parse() {
+    size_t kept = 0;  // start of the text not yet in a piece
+    size_t at = 0;
+    int open[8] = {}, depth = 0;
+    while (at < text_.size()) {
+      if (text_[at] != '/' || !text_.substr(at).starts_with("//#")) {
+        at = next_line(at);
+        continue;
+      }
+      std::string_view line = line_at(at);
+      line.remove_prefix(3);
+      size_t verb_size = 0;
+      while (verb_size < line.size() && is_word(line[verb_size])) ++verb_size;
+      const std::string_view verb = line.substr(0, verb_size);
+      const std::string_view argument = verb_size < line.size() ? line.substr(verb_size + 1) : std::string_view();
+      const size_t body = next_line(at);
+      add(Kind::text, kept, at);
+      if (verb == "if") {
+        if (depth == 8) throw "kernel file: //#if nested too deep";
+        open[depth++] = piece_count_;
+        add(Kind::if_begin, at, at, intern(Kind::if_begin, argument));
+        at = kept = body;
+      } else if (verb == "else") {
+        if (depth == 0) throw "kernel file: //#else without //#if";
+        pieces_[open[depth - 1]].jump = static_cast<int16_t>(piece_count_);
+        open[depth - 1] = piece_count_;
+        add(Kind::if_else, at, at);
+        at = kept = body;
+      } else if (verb == "end") {
+        if (depth == 0) throw "kernel file: //#end without a block";
+        pieces_[open[--depth]].jump = static_cast<int16_t>(piece_count_);
+        add(Kind::if_end, at, at);
+        at = kept = body;
+      } else if (verb == "params" || verb == "extents") {
+        const size_t end = block_end(body);
+        parse_values(verb == "params" ? Kind::param : Kind::extent, body, end);
+        at = kept = next_line(end);
+      } else {
+        const Kind kind = verb == "input"    ? Kind::input
+                          : verb == "output" ? Kind::output
+                          : verb == "raw"    ? Kind::raw
+                          : verb == "slot"   ? Kind::slot
+                                             : throw "kernel file: an unknown directive";
+        const size_t end = block_end(body);
+        add(kind, body, end, intern(kind, argument));
+        at = kept = next_line(end);
+      }
+    }
+    if (depth != 0) throw "kernel file: //#if without //#end";
+    add(Kind::text, kept, text_.size());
+  }
+
+  // Statements `const kName [: type] = value;`, `alias Name = value;`, `fn name() -> u32 { return value; }`.
+  constexpr void parse_values(Kind kind, size_t at, size_t end) {
+    const std::string_view lead = kind == Kind::param ? "=" : "return ";
+    size_t kept = at;
+    while (at < end) {
+      if (text_[at] == '/' && text_[at + 1] == '/') {  // a comment
+        at = next_line(at);
+        continue;
+      }
+      const std::string_view rest = text_.substr(at, end - at);
+      const size_t keyword = rest.starts_with("const ") ? 6 : rest.starts_with("alias ") ? 6 : rest.starts_with("fn ") ? 3 : 0;
+      if (keyword == 0) {
+        ++at;
+        continue;
+      }
+      size_t name_end = at + keyword;
+      while (is_word(text_[name_end])) ++name_end;
+      const std::string_view name = text_.substr(at + keyword, name_end - at - keyword);
+      size_t value = name_end;
+      while (value < end && !text_.substr(value).starts_with(lead)) ++value;
+      value += lead.size();
+      while (value < end && text_[value] == ' ') ++value;
+      size_t stop = value;
+      while (stop < end && text_[stop] != ';') ++stop;
+      if (stop >= end) throw "kernel file: a value without ;";
+      add(Kind::text, kept, value);
+      add(kind, value, stop, intern(kind, name));
+      at = kept = stop;
+    }
+    add(Kind::text, kept, end);
+  }
+
+  std::string_view text_;
+  Piece pieces_[kMaxPieces] = {};
+  Name names_[kMaxNames] = {};
+  int piece_count_ = 0, name_count_ = 0;
+};
+
+}  // namespace rlxgpu
+
+#endif  // RLXGPU_WGSL_KERNEL_FILE_H_

@@ -1,0 +1,245 @@
+// render_kernel writes the WGSL of one kernel specification.
+//
+//   Text wgsl;
+//   render_kernel(program.kernels, 3, wgsl);
+//
+// The kernel file's text, with its values and blocks replaced; after it the bindings and run-time
+// numbers, the functions that maps call, and how packed types are read and written.
+#ifndef RLXGPU_WGSL_RENDER_H_
+#define RLXGPU_WGSL_RENDER_H_
+
+#include "rlxgpu/wgsl/at.h"
+#include "rlxgpu/wgsl/packing.h"
+#include "rlxgpu/wgsl/scope.h"
+
+namespace rlxgpu {
+
+class KernelRenderer {
+ public:
+  constexpr KernelRenderer(const SpecView& pools, const KernelSpec& spec, Text& out)
+      : pools_(pools), spec_(spec), file_(*spec.file), out_(out) {}
+
+  constexpr void render() {
+    for (int i = 0; i < file_.size(); ++i) {
+      const KernelFile::Piece& piece = file_.piece(i);
+      switch (piece.kind) {
+        case KernelFile::Kind::text: out_ << file_.text_of(piece); break;
+        case KernelFile::Kind::param:
+        case KernelFile::Kind::extent: parameter(piece); break;
+        case KernelFile::Kind::if_begin:
+          if (!flag(piece.name)) i = piece.jump;
+          break;
+        case KernelFile::Kind::if_else: i = piece.jump; break;
+        case KernelFile::Kind::if_end: break;
+        default: block(piece); break;
+      }
+    }
+    declarations();
+  }
+
+ private:
+  constexpr const ParamUse* param(int name) const {
+    for (const ParamUse& use : slice(pools_.params, spec_.params)) {
+      if (use.name == name) return &use;
+    }
+    return nullptr;
+  }
+  constexpr bool flag(int name) const {
+    const ParamUse* use = param(name);
+    return use != nullptr && use->value != 0;
+  }
+  constexpr const SlotUse* slot(int name) const {
+    for (const SlotUse& use : slice(pools_.slots, spec_.slots)) {
+      if (use.name == name) return &use;
+    }
+    return nullptr;
+  }
+  constexpr std::span<const LocalValue> values() const { return slice(pools_.values, spec_.values); }
+  constexpr std::span<const BindingType> bindings() const { return slice(pools_.bindings, spec_.bindings); }
+
+  constexpr void parameter(const KernelFile::Piece& piece) {
+    const ParamUse* use = param(piece.name);
+    if (use == nullptr) {  // an extent that is not a run-time number keeps its text
+      out_ << file_.text_of(piece);
+      return;
+    }
+    switch (use->kind) {
+      case ParamUse::Kind::number: out_ << use->value << 'u'; break;
+      case ParamUse::Kind::signed_number: out_ << "i32(" << use->value << ')'; break;
+      case ParamUse::Kind::float_bits: out_ << "bitcast<f32>(" << Hex{static_cast<uint32_t>(use->value)} << "u)"; break;
+      case ParamUse::Kind::type: out_ << wgsl_of(static_cast<Register>(use->value)); break;
+      case ParamUse::Kind::flag: out_ << (use->value != 0 ? "true" : "false"); break;
+      case ParamUse::Kind::immediate: out_ << "imm.s" << use->value; break;
+    }
+  }
+
+  constexpr void block(const KernelFile::Piece& piece) {
+    const SlotUse* use = slot(piece.name);
+    if (use == nullptr) return;  // an optional operand that is not there
+    if (piece.kind == KernelFile::Kind::slot) {
+      out_ << use->text << '\n';
+    } else if (piece.kind == KernelFile::Kind::raw) {
+      raw(file_.text_of(piece), use->binding);
+    } else if (piece.kind == KernelFile::Kind::input) {
+      input(file_.name(piece.name).text, *use);
+    } else {
+      output(file_.name(piece.name).text, *use);
+    }
+  }
+
+  // The block itself, with the number in @binding( ) replaced.
+  constexpr void raw(std::string_view text, int binding) {
+    const std::string_view lead = "@binding(";
+    size_t at = 0;
+    while (at < text.size() && !text.substr(at).starts_with(lead)) ++at;
+    if (at == text.size()) throw "kernel file: a //#raw block without @binding( )";
+    at += lead.size();
+    out_ << text.substr(0, at) << binding;
+    while (text[at] != ')') ++at;
+    out_ << text.substr(at);
+  }
+
+  constexpr void declare(int binding, const BindingType& type) {
+    out_ << "@group(0) @binding(" << binding << ") var<storage, " << (type.writes ? "read_write" : "read") << "> b" << binding
+         << " : array<" << word_type(type) << ">;\n";
+  }
+  static constexpr std::string_view word_type(const BindingType& type) {
+    if (type.shares_words) return "atomic<u32>";
+    return per_word(type.dtype) > 1 ? "u32" : wgsl_of(register_of(type.dtype));
+  }
+
+  // Everything at module scope that the generated blocks use; WGSL does not mind that it comes last.
+  constexpr void declarations() {
+    int i = 0;
+    if (spec_.immediates.count != 0) {
+      out_ << "struct Immediates {\n";
+      for (const DType dtype : slice(pools_.immediates, spec_.immediates)) {
+        out_ << "  s" << i++ << " : " << wgsl_of(register_of(dtype)) << ",\n";
+      }
+      out_ << "}\nvar<immediate> imm : Immediates;\n";
+    }
+    bool loads[9] = {}, stores[9] = {}, literals = false;
+    for (const LocalValue& value : values()) {
+      if (value.kind == LocalValue::Kind::load) loads[static_cast<int>(value.dtype)] = true;
+      literals = literals || value.kind == LocalValue::Kind::literal;
+    }
+    i = 0;
+    for (const BindingType& type : bindings()) {
+      if (!type.raw) declare(i, type);
+      if (!type.raw && type.writes) stores[static_cast<int>(type.dtype)] = true;
+      ++i;
+    }
+    if (literals) out_ << kFloatBits;
+    for (const DType dtype : kAllDTypes) {
+      if (loads[static_cast<int>(dtype)]) out_ << load_function(dtype);
+      if (stores[static_cast<int>(dtype)]) out_ << bits_function(dtype);
+    }
+    functions();
+  }
+
+  // The texts that map ops bring along, each once.
+  constexpr void functions() {
+    Vec<const char*> seen;
+    for (const LocalValue& value : values()) {
+      if (value.kind != LocalValue::Kind::map) continue;
+      for (int i = 0; i < Functions::size(); ++i) {
+        const std::string_view text = value.op->wgsl[i];
+        if (text.empty() || seen.contains(text.data())) continue;
+        seen.push_back(text.data());
+        out_ << text;
+      }
+    }
+  }
+
+  constexpr void input(std::string_view name, const SlotUse& use) {
+    const LocalValue& value = values()[static_cast<size_t>(use.value)];
+    out_ << "fn " << name << "_at(i : u32) -> " << wgsl_of(register_of(value.dtype)) << " {\n";
+    Scope scope(pools_, spec_, out_);
+    const Name i("i");
+    Name result;
+    bool in_order = true;
+    for (int axis = 0; axis < value.shape.rank(); ++axis) in_order = in_order && use.order[axis] == axis;
+    if (in_order) {
+      result = scope.value(use.value, scope.linear_coords(value.shape, i));
+    } else {
+      Shape permuted;
+      for (int axis = 0; axis < value.shape.rank(); ++axis) permuted.push_back(value.shape.dim(use.order[axis]));
+      const int set = scope.linear_coords(permuted, i);
+      Coords coords;
+      for (int axis = 0; axis < value.shape.rank(); ++axis) coords[use.order[axis]] = scope.coord(set, axis);
+      result = scope.value(use.value, scope.explicit_coords(value.shape, coords));
+    }
+    out_ << "  return " << result << ";\n}\n";
+  }
+
+  constexpr void output(std::string_view name, const SlotUse& use) {
+    const LocalValue& value = values()[static_cast<size_t>(use.value)];
+    const BindingType& type = bindings()[static_cast<size_t>(use.binding)];
+    const std::string_view stored = wgsl_of(register_of(value.dtype));
+    // What is stored at i: of the value handed over, or of nothing but the index.
+    if (use.given >= 0) {
+      const LocalValue& given = values()[static_cast<size_t>(use.given)];
+      out_ << "fn " << name << "_map(i : u32, v : " << wgsl_of(register_of(given.dtype)) << ") -> " << stored << " {\n";
+    } else {
+      out_ << "fn " << name << "_value(i : u32) -> " << stored << " {\n";
+    }
+    Scope scope(pools_, spec_, out_);
+    const Name result = scope.value(use.value, scope.linear_coords(value.shape, Name("i")));
+    out_ << "  return " << result << ";\n}\n";
+
+    if (use.given >= 0) {
+      const LocalValue& given = values()[static_cast<size_t>(use.given)];
+      out_ << "fn " << name << "_put(i : u32, v : " << wgsl_of(register_of(given.dtype)) << ") {\n"
+           << "  let stored = " << name << "_map(i, v);\n";
+      store(type, use.binding);
+      out_ << "}\n";
+    } else {
+      out_ << "fn " << name << "_word(w : u32) {\n";
+      whole_word(name, type, use.binding, value.shape.count());
+      out_ << "}\n";
+    }
+  }
+
+  // One element, by an invocation that may share its word with others: only its own bits change, so the
+  // order of the invocations does not matter.
+  constexpr void store(const BindingType& type, int binding) {
+    const int lanes = per_word(type.dtype);
+    if (lanes == 1) {
+      out_ << "  b" << binding << "[i] = stored;\n";
+      return;
+    }
+    const int bits = 32 / lanes;
+    out_ << "  let shift = (i % " << lanes << "u) * " << bits << "u;\n"
+         << "  atomicAnd(&b" << binding << "[i / " << lanes << "u], ~(" << ((1u << bits) - 1) << "u << shift));\n"
+         << "  atomicOr(&b" << binding << "[i / " << lanes << "u], bits_" << name_of(type.dtype) << "(stored) << shift);\n";
+  }
+
+  // All elements of one word, by the one invocation that owns it; beyond the end they are zero.
+  constexpr void whole_word(std::string_view name, const BindingType& type, int binding, int64_t count) {
+    const int lanes = per_word(type.dtype);
+    if (lanes == 1) {
+      out_ << "  b" << binding << "[w] = " << name << "_value(w);\n";
+      return;
+    }
+    out_ << "  var word = 0u;\n";
+    for (int lane = 0; lane < lanes; ++lane) {
+      if (lane > 0 && count % lanes != 0) out_ << "  if (w * " << lanes << "u + " << lane << "u < " << count << "u) {";
+      out_ << "  word |= bits_" << name_of(type.dtype) << '(' << name << "_value(w * " << lanes << "u + " << lane << "u)) << "
+           << lane * (32 / lanes) << "u;" << (lane > 0 && count % lanes != 0 ? " }\n" : "\n");
+    }
+    out_ << "  b" << binding << "[w] = word;\n";
+  }
+
+  const SpecView& pools_;
+  const KernelSpec& spec_;
+  const KernelFile& file_;
+  Text& out_;
+};
+
+constexpr void render_kernel(const SpecView& pools, int kernel, Text& out) {
+  KernelRenderer(pools, pools.specs[static_cast<size_t>(kernel)], out).render();
+}
+
+}  // namespace rlxgpu
+
+#endif  // RLXGPU_WGSL_RENDER_H_
