@@ -1,0 +1,208 @@
+#include "rlxgpu/runtime/adapter.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "dawn/native/DawnNative.h"
+#include "rlxgpu/runtime/device_state.h"
+#include "webgpu/webgpu_cpp.h"
+
+namespace rlxgpu {
+namespace internal {
+namespace {
+
+Backend backend_of(wgpu::BackendType type) {
+  switch (type) {
+    case wgpu::BackendType::Vulkan:
+      return Backend::vulkan;
+    case wgpu::BackendType::Metal:
+      return Backend::metal;
+    case wgpu::BackendType::D3D12:
+      return Backend::d3d12;
+    case wgpu::BackendType::D3D11:
+      return Backend::d3d11;
+    case wgpu::BackendType::OpenGL:
+      return Backend::opengl;
+    case wgpu::BackendType::OpenGLES:
+      return Backend::opengles;
+    case wgpu::BackendType::Null:
+      return Backend::null;
+    default:
+      return Backend::any;
+  }
+}
+
+wgpu::BackendType type_of(Backend backend) {
+  switch (backend) {
+    case Backend::any:
+      return wgpu::BackendType::Undefined;
+    case Backend::vulkan:
+      return wgpu::BackendType::Vulkan;
+    case Backend::metal:
+      return wgpu::BackendType::Metal;
+    case Backend::d3d12:
+      return wgpu::BackendType::D3D12;
+    case Backend::d3d11:
+      return wgpu::BackendType::D3D11;
+    case Backend::opengl:
+      return wgpu::BackendType::OpenGL;
+    case Backend::opengles:
+      return wgpu::BackendType::OpenGLES;
+    case Backend::null:
+      return wgpu::BackendType::Null;
+  }
+  return wgpu::BackendType::Undefined;
+}
+
+AdapterClass class_of(wgpu::AdapterType type) {
+  switch (type) {
+    case wgpu::AdapterType::DiscreteGPU:
+      return AdapterClass::discrete;
+    case wgpu::AdapterType::IntegratedGPU:
+      return AdapterClass::integrated;
+    case wgpu::AdapterType::CPU:
+      return AdapterClass::software;
+    default:
+      return AdapterClass::unknown;
+  }
+}
+
+DType dtype_of_component(wgpu::SubgroupMatrixComponentType type) {
+  switch (type) {
+    case wgpu::SubgroupMatrixComponentType::F32:
+      return DType::f32;
+    case wgpu::SubgroupMatrixComponentType::F16:
+      return DType::f16;
+    case wgpu::SubgroupMatrixComponentType::U32:
+      return DType::u32;
+    case wgpu::SubgroupMatrixComponentType::I32:
+      return DType::i32;
+    case wgpu::SubgroupMatrixComponentType::U8:
+      return DType::u8;
+    case wgpu::SubgroupMatrixComponentType::I8:
+      return DType::i8;
+  }
+  return DType::f32;
+}
+
+AdapterInfo describe(const wgpu::Adapter& adapter) {
+  AdapterInfo result;
+  wgpu::AdapterInfo info{};
+  wgpu::AdapterPropertiesSubgroupMatrixConfigs matrices{};
+  const bool has_matrices = adapter.HasFeature(wgpu::FeatureName::ChromiumExperimentalSubgroupMatrix);
+  if (has_matrices) info.nextInChain = &matrices;
+  adapter.GetInfo(&info);
+  result.name = std::string_view(info.device);
+  result.vendor = std::string_view(info.vendor);
+  result.architecture = std::string_view(info.architecture);
+  result.driver = std::string_view(info.description);
+  result.backend = backend_of(info.backendType);
+  result.timestamps = adapter.HasFeature(wgpu::FeatureName::TimestampQuery);
+
+  wgpu::SupportedFeatures features{};
+  adapter.GetFeatures(&features);
+  for (size_t i = 0; i < features.featureCount; ++i) {
+    if (const auto* feature = dawn::native::GetFeatureInfo(features.features[i]))
+      result.features.push_back(feature->name);
+  }
+  std::sort(result.features.begin(), result.features.end());
+
+  Target& target = result.target;
+  target.adapter_class = class_of(info.adapterType);
+  target.shader_f16 = adapter.HasFeature(wgpu::FeatureName::ShaderF16);
+  target.subgroups = adapter.HasFeature(wgpu::FeatureName::Subgroups);
+  target.subgroup_size_control = adapter.HasFeature(wgpu::FeatureName::SubgroupSizeControl);
+  if (target.subgroups) {
+    target.subgroup_min = info.subgroupMinSize;
+    target.subgroup_max = info.subgroupMaxSize;
+  }
+  for (size_t i = 0; has_matrices && i < matrices.configCount && target.matrix_count < std::size(target.matrix); ++i) {
+    const wgpu::SubgroupMatrixConfig& config = matrices.configs[i];
+    target.matrix[target.matrix_count++] = {
+        dtype_of_component(config.componentType), dtype_of_component(config.resultComponentType),
+        static_cast<uint8_t>(config.M), static_cast<uint8_t>(config.N), static_cast<uint8_t>(config.K)};
+  }
+  wgpu::Limits limits{};
+  adapter.GetLimits(&limits);
+  target.max_storage_buffers = limits.maxStorageBuffersPerShaderStage;
+  target.max_invocations = limits.maxComputeInvocationsPerWorkgroup;
+  target.max_workgroup_bytes = limits.maxComputeWorkgroupStorageSize;
+  target.max_groups = limits.maxComputeWorkgroupsPerDimension;
+  target.max_immediate_bytes = limits.maxImmediateSize;
+  target.offset_alignment = limits.minStorageBufferOffsetAlignment;
+  target.max_binding_bytes = limits.maxStorageBufferBindingSize;
+  result.max_buffer_bytes = limits.maxBufferSize;
+  return result;
+}
+
+// Smaller is better. OpenGL only when nothing else drives the same hardware.
+int rank(const AdapterInfo& info, Power power) {
+  const bool high = power == Power::high;
+  int rank = 0;
+  switch (info.target.adapter_class) {
+    case AdapterClass::discrete:
+      rank = high ? 0 : 1;
+      break;
+    case AdapterClass::integrated:
+      rank = high ? 1 : 0;
+      break;
+    case AdapterClass::unknown:
+      rank = 2;
+      break;
+    case AdapterClass::software:
+      rank = 3;
+      break;
+  }
+  const bool opengl = info.backend == Backend::opengl || info.backend == Backend::opengles;
+  return 4 * (info.backend == Backend::d3d11 || opengl) + rank;
+}
+
+}  // namespace
+
+Found find_adapters(Backend backend, Power power, bool experimental) {
+  Found found;
+  const auto timed = wgpu::InstanceFeatureName::TimedWaitAny;
+  const char* const unsafe[] = {"allow_unsafe_apis"};
+  wgpu::DawnTogglesDescriptor instance_toggles{};
+  instance_toggles.enabledToggleCount = experimental ? 1 : 0;
+  instance_toggles.enabledToggles = unsafe;
+  wgpu::InstanceDescriptor instance{};
+  instance.nextInChain = &instance_toggles;
+  instance.requiredFeatureCount = 1;
+  instance.requiredFeatures = &timed;
+  const dawn::native::Instance native(&instance);
+  found.instance = wgpu::Instance(native.Get());
+
+  const char* const f16[] = {"vulkan_enable_f16_on_nvidia"};
+  wgpu::DawnTogglesDescriptor adapter_toggles{};
+  adapter_toggles.enabledToggleCount = 1;
+  adapter_toggles.enabledToggles = f16;
+  wgpu::RequestAdapterOptions options{};
+  options.nextInChain = &adapter_toggles;
+  options.backendType = type_of(backend);
+  options.powerPreference =
+      power == Power::high ? wgpu::PowerPreference::HighPerformance : wgpu::PowerPreference::LowPower;
+  for (const dawn::native::Adapter& adapter : native.EnumerateAdapters(&options)) {
+    wgpu::Adapter handle(adapter.Get());
+    AdapterInfo info = describe(handle);
+    if (info.backend == Backend::null && backend != Backend::null) continue;
+    found.adapters.push_back({std::move(handle), std::move(info)});
+  }
+  std::stable_sort(found.adapters.begin(), found.adapters.end(), [power](const FoundAdapter& a, const FoundAdapter& b) {
+    return rank(a.info, power) < rank(b.info, power);
+  });
+  return found;
+}
+
+}  // namespace internal
+
+std::string AdapterInfo::label() const { return absl::StrCat(name, " / ", name_of(backend), " / ", driver); }
+
+absl::StatusOr<std::vector<AdapterInfo>> list_adapters() {
+  std::vector<AdapterInfo> infos;
+  internal::Found found = internal::find_adapters(Backend::any, Power::high, true);
+  for (internal::FoundAdapter& adapter : found.adapters) infos.push_back(std::move(adapter.info));
+  return infos;
+}
+
+}  // namespace rlxgpu

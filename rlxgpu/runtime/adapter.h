@@ -1,0 +1,50 @@
+// Adapters: the GPUs (and software drivers) of this machine, and what each can do.
+//
+//   for (const AdapterInfo& adapter : *list_adapters()) std::cout << adapter.label() << "\n";
+//
+// Listing loads the drivers, some tens of milliseconds; nothing is kept. Thread-safe.
+#ifndef RLXGPU_RUNTIME_ADAPTER_H_
+#define RLXGPU_RUNTIME_ADAPTER_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "rlxgpu/graph/target.h"
+
+namespace rlxgpu {
+
+enum class Backend : uint8_t { any, vulkan, metal, d3d12, d3d11, opengl, opengles, null };
+
+constexpr std::string_view name_of(Backend backend) {
+  constexpr std::string_view kNames[] = {"any", "Vulkan", "Metal", "D3D12", "D3D11", "OpenGL", "OpenGLES", "Null"};
+  return kNames[static_cast<int>(backend)];
+}
+
+constexpr std::string_view name_of(AdapterClass adapter_class) {
+  constexpr std::string_view kNames[] = {"unknown", "discrete GPU", "integrated GPU", "software"};
+  return kNames[static_cast<int>(adapter_class)];
+}
+
+struct AdapterInfo {
+  std::string name;          // "llvmpipe (LLVM 21.1.8, 256 bits)"
+  std::string vendor;        // "mesa"
+  std::string architecture;  // "ada-lovelace", when Dawn knows it
+  std::string driver;        // "llvmpipe: Mesa 26.1.6 ..."
+  Backend backend = Backend::any;
+  Target target;  // all that it offers, before DeviceOptions::portable cuts it down
+  bool timestamps = false;
+  uint64_t max_buffer_bytes = 0;
+  std::vector<std::string> features;  // all, as WebGPU spells them: "shader-f16"
+
+  std::string label() const;  // "name / backend / driver"
+};
+
+// Every adapter that can run compute shaders, best first (see DeviceOptions::power). Dawn's Null backend is not one.
+absl::StatusOr<std::vector<AdapterInfo>> list_adapters();
+
+}  // namespace rlxgpu
+
+#endif  // RLXGPU_RUNTIME_ADAPTER_H_

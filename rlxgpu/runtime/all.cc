@@ -1,0 +1,17 @@
+// The whole runtime in one translation unit, for programs built without Bazel:
+//
+//   g++ -std=c++20 -I path hello.cc path/rlxgpu/runtime/all.cc -lwebgpu_dawn -labsl_statusor -labsl_status
+//   -labsl_strings
+//
+// NOLINTBEGIN(bugprone-suspicious-include)
+#include "rlxgpu/runtime/adapter.cc"
+#include "rlxgpu/runtime/blob_cache.cc"
+#include "rlxgpu/runtime/device.cc"
+#include "rlxgpu/runtime/engine.cc"
+#include "rlxgpu/runtime/engine_create.cc"
+#include "rlxgpu/runtime/engine_profile.cc"
+#include "rlxgpu/runtime/pipelines.cc"
+#include "rlxgpu/runtime/run.cc"
+#include "rlxgpu/runtime/tensor_store.cc"
+#include "rlxgpu/runtime/weights.cc"
+// NOLINTEND(bugprone-suspicious-include)

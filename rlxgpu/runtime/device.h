@@ -1,0 +1,70 @@
+// Device: an open adapter. All that runs on it holds a share of it, so objects may go in any order.
+//
+//   absl::StatusOr<Device> device = open_device();                       // the fastest, or $RLXGPU_ADAPTER
+//   absl::StatusOr<Device> small = open_device({.adapter = "intel", .portable = true});
+//
+// A Device is a handle: copies are cheap and mean the same device, which closes when the last handle,
+// Engine, Weights, States and Run of it is gone. Thread-safe. After a loss (driver reset, destroy())
+// every call on it and on its engines returns the status that says why, and nothing crashes.
+#ifndef RLXGPU_RUNTIME_DEVICE_H_
+#define RLXGPU_RUNTIME_DEVICE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "rlxgpu/graph/target.h"
+#include "rlxgpu/runtime/adapter.h"
+
+namespace rlxgpu {
+
+namespace internal {
+struct DeviceState;
+}
+
+enum class Power : uint8_t { high, low };  // discrete before integrated, or the other way; software last
+
+struct DeviceOptions {
+  std::string adapter = {};        // part of AdapterInfo::label(), in any case. Empty: $RLXGPU_ADAPTER, else the first
+  Backend backend = Backend::any;  // null: checks kernels and layouts, executes nothing
+  Power power = Power::high;
+  bool portable = false;       // only the limits and features that every WebGPU has (and timestamps)
+  bool experimental = true;    // matrix units, which Dawn still calls unsafe
+  bool disk_cache = true;      // of compiled kernels: see blob_cache.h
+  std::string cache_dir = {};  // empty: $RLXGPU_CACHE_DIR, else the user's cache folder
+  std::vector<std::string> enable_toggles = {}, disable_toggles = {};  // Dawn's, for the device
+};
+
+class Device {
+ public:
+  Device() = default;  // no device: every use of it is a FailedPrecondition
+
+  const AdapterInfo& adapter() const;
+  const Target& target() const;  // what programs for this device may use
+  std::string label() const;     // "adapter / backend / driver"
+
+  // Ok, or why the device is lost, or the first error that no call could be blamed for.
+  absl::Status status() const;
+  // Waits until all that was submitted is done.
+  absl::Status wait_idle() const;
+  // Ends the device now, whoever still uses it. They get statuses.
+  void destroy() const;
+
+  explicit operator bool() const { return state_ != nullptr; }
+  bool operator==(const Device&) const = default;
+
+  explicit Device(std::shared_ptr<internal::DeviceState> state) : state_(std::move(state)) {}
+  const std::shared_ptr<internal::DeviceState>& state() const { return state_; }  // for runtime/
+
+ private:
+  std::shared_ptr<internal::DeviceState> state_;
+};
+
+// A name that fits no adapter is NotFound, and the message lists what there is.
+absl::StatusOr<Device> open_device(const DeviceOptions& options = {});
+
+}  // namespace rlxgpu
+
+#endif  // RLXGPU_RUNTIME_DEVICE_H_

@@ -1,0 +1,102 @@
+// Engine: a program on a device, with its pipelines, buffers and bind groups made once. Runs it again and again.
+//
+//   absl::StatusOr<Engine> engine = Engine::create(device, program, kernel_texts, {.weights = weights});
+//   engine->set_input(x, bytes);   engine->run();   engine->get_output(y, out);
+//
+// create() is the slow part: Dawn compiles every kernel, all at once. run() encodes and submits (about 1 us
+// for a step) and does not wait. Inputs and scalars are taken when run() is called, so the next ones may be
+// set while earlier runs are in flight. Ports and scalars are indices into the program's. The program and
+// the texts may go after create(). Move-only; thread-compatible; engines of one device may run in
+// different threads. See device.h for lifetimes: there is nothing to get wrong.
+#ifndef RLXGPU_RUNTIME_ENGINE_H_
+#define RLXGPU_RUNTIME_ENGINE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "rlxgpu/compile/program.h"
+#include "rlxgpu/runtime/device.h"
+#include "rlxgpu/runtime/run.h"
+#include "rlxgpu/runtime/weights.h"
+
+namespace rlxgpu {
+
+namespace internal {
+struct EngineState;
+}
+
+struct Progress {
+  int done = 0, total = 0;  // kernels
+  std::string_view label;   // of the last one
+};
+using ProgressCallback = std::function<void(const Progress&)>;  // called on the thread that waits
+
+struct EngineOptions {
+  std::string label = {};  // in Dawn's messages
+  Weights weights = {};    // shared with other engines; when none, the engine makes its own
+  States states = {};      // likewise
+  ProgressCallback progress = {};
+};
+
+struct RunOptions {
+  bool read = false;  // copy the outputs aside, for Run::get
+};
+
+struct StepProfile {
+  std::string label;
+  double seconds = 0;           // on the device
+  double flops = 0, bytes = 0;  // what the algorithm needs
+};
+
+class Engine {
+ public:
+  Engine() = default;  // no engine: every use of it is a FailedPrecondition
+  Engine(Engine&&) = default;
+  Engine& operator=(Engine&&) = default;
+
+  // `kernels[k]` is the WGSL of kernel k. Fails when the device does not cover the program's target, when a weight
+  // has another type than the program needs, or when Dawn rejects a kernel: the message has all of Dawn's.
+  static absl::StatusOr<Engine> create(const Device& device, const ProgramView& program,
+                                       std::span<const std::string_view> kernels, const EngineOptions& options = {});
+
+  // All elements of the input, or fewer when its shape has a run-time extent. Copied at once.
+  absl::Status set_input(int port, std::span<const std::byte> data);
+  // The scalar's 32 bits. At first run-time extents are at their largest and other scalars are 0.
+  absl::Status set_scalar(int scalar, uint32_t word);
+
+  // Submits one run. Never blocks, except that at most 64 runs are in flight. What goes wrong is in the Run, and in
+  // the next get_output().
+  Run run(const RunOptions& options = {});
+
+  // An output (or any other port) as the last run left it; waits. Costs a submit more than RunOptions::read.
+  absl::Status get_output(int port, std::span<std::byte> out);
+
+  // Runs once with a timestamp around every step, and waits. A run like any other: states change.
+  // Unimplemented when the device has no timestamps.
+  absl::StatusOr<std::vector<StepProfile>> profile();
+
+  // Dispatches every kernel once on memory of its own, since software drivers compile at the first dispatch.
+  absl::Status warm_up(const ProgressCallback& progress = {});
+
+  Weights weights() const;
+  States states() const;
+  Device device() const;
+  uint64_t device_bytes() const;  // of the engine's own buffers, without weights and states
+
+  explicit Engine(std::shared_ptr<internal::EngineState> state) : state_(std::move(state)) {}
+
+ private:
+  std::shared_ptr<internal::EngineState> state_;
+};
+
+}  // namespace rlxgpu
+
+#endif  // RLXGPU_RUNTIME_ENGINE_H_

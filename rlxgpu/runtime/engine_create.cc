@@ -1,0 +1,304 @@
+// Engine::create: from a program to pipelines, buffers and bind groups.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "rlxgpu/runtime/engine.h"
+#include "rlxgpu/runtime/engine_state.h"
+
+namespace rlxgpu {
+namespace {
+
+using internal::EngineState;
+using internal::Slice;
+
+// Why a program for `need` cannot run on `have`.
+std::string difference(const Target& need, const Target& have) {
+  std::string text;
+  const auto compare = [&](std::string_view what, uint64_t needed, uint64_t given, bool fine) {
+    if (!fine) absl::StrAppend(&text, text.empty() ? "" : ", ", what, " ", needed, " (the device has ", given, ")");
+  };
+  const auto feature = [&](std::string_view what, bool needed, bool given) {
+    if (needed && !given) absl::StrAppend(&text, text.empty() ? "" : ", ", what);
+  };
+  feature("shader-f16", need.shader_f16, have.shader_f16);
+  feature("subgroups", need.subgroups, have.subgroups);
+  feature("subgroup-size-control", need.subgroup_size_control, have.subgroup_size_control);
+  if (need.subgroups && have.subgroups) {
+    compare("subgroups of at least", need.subgroup_min, have.subgroup_min, have.subgroup_min >= need.subgroup_min);
+    compare("subgroups of at most", need.subgroup_max, have.subgroup_max, have.subgroup_max <= need.subgroup_max);
+  }
+  compare("storage buffers", need.max_storage_buffers, have.max_storage_buffers,
+          have.max_storage_buffers >= need.max_storage_buffers);
+  compare("invocations", need.max_invocations, have.max_invocations, have.max_invocations >= need.max_invocations);
+  compare("workgroup bytes", need.max_workgroup_bytes, have.max_workgroup_bytes,
+          have.max_workgroup_bytes >= need.max_workgroup_bytes);
+  compare("groups", need.max_groups, have.max_groups, have.max_groups >= need.max_groups);
+  compare("immediate bytes", need.max_immediate_bytes, have.max_immediate_bytes,
+          have.max_immediate_bytes >= need.max_immediate_bytes);
+  compare("offset alignment", need.offset_alignment, have.offset_alignment,
+          have.offset_alignment <= need.offset_alignment);
+  compare("binding bytes", need.max_binding_bytes, have.max_binding_bytes,
+          have.max_binding_bytes >= need.max_binding_bytes);
+  return text.empty() ? "matrix shapes that the device lacks" : text;
+}
+
+template <typename T>
+bool within(Range range, std::span<const T> pool) {
+  return range.first >= 0 && range.count >= 0 &&
+         static_cast<size_t>(range.first) + static_cast<size_t>(range.count) <= pool.size();
+}
+template <typename T>
+bool within(int32_t index, std::span<const T> pool) {
+  return index >= 0 && static_cast<size_t>(index) < pool.size();
+}
+
+// That indices are indices: programs may come from files. The rest is compile/'s checker and Dawn's validation.
+absl::Status check_indices(const ProgramView& program, size_t kernels) {
+  const std::span<const char> names(program.names.data(), program.names.size());
+  const auto bad = [](std::string_view what, size_t i) {
+    return absl::InvalidArgumentError(absl::StrCat("malformed program: ", what, " ", i));
+  };
+  for (size_t i = 0; i < program.tensors.size(); ++i) {
+    const TensorDecl& tensor = program.tensors[i];
+    if (!within(tensor.buffer, program.buffers)) return bad("tensor", i);
+    const uint64_t size = program.buffers[static_cast<size_t>(tensor.buffer)].bytes;
+    if (tensor.offset > size || tensor.bytes > size - tensor.offset) return bad("tensor beyond its buffer:", i);
+    if (tensor.shape.rank() < 0 || tensor.shape.rank() > kMaxRank) return bad("tensor", i);
+  }
+  for (size_t i = 0; i < program.ports.size(); ++i) {
+    const Port& port = program.ports[i];
+    if (!within(port.name, names) || !within(port.tensor, program.tensors)) return bad("port", i);
+    const TensorDecl& tensor = program.tensors[static_cast<size_t>(port.tensor)];
+    if (storage_bytes(tensor.dtype, tensor.shape.count()) > tensor.bytes) return bad("port larger than its tensor:", i);
+  }
+  for (size_t i = 0; i < program.scalars.size(); ++i) {
+    if (!within(program.scalars[i].name, names)) return bad("scalar", i);
+  }
+  for (const StepBinding& binding : program.bindings) {
+    if (!within(binding.tensor, program.tensors))
+      return bad("binding", static_cast<size_t>(&binding - program.bindings.data()));
+  }
+  for (const int32_t scalar : program.step_immediates) {
+    if (!within(scalar, program.scalars))
+      return bad("immediate", static_cast<size_t>(&scalar - program.step_immediates.data()));
+  }
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    const Step& step = program.steps[i];
+    if (step.kernel < 0 || static_cast<size_t>(step.kernel) >= kernels || !within(step.bindings, program.bindings) ||
+        !within(step.immediates, program.step_immediates) || !within(step.label, names)) {
+      return bad("step", i);
+    }
+    if (step.grid_scalar >= 0 && (!within(step.grid_scalar, program.scalars) ||
+                                  program.scalars[static_cast<size_t>(step.grid_scalar)].most < 0)) {
+      return bad("grid of step", i);
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string_view name_of(BufferRole role) {
+  constexpr std::string_view kNames[] = {"input", "output", "param", "state", "constant", "scratch"};
+  return kNames[static_cast<int>(role)];
+}
+
+class Creator {
+ public:
+  Creator(const ProgramView& program, EngineState& engine)
+      : program_(program), engine_(engine), device_(*engine.device) {}
+
+  absl::Status create(std::span<const std::string_view> kernels, const EngineOptions& options) {
+    absl::Status status = check_indices(program_, kernels.size());
+    if (status.ok()) status = make_buffers();
+    if (status.ok()) status = make_steps();
+    if (status.ok()) status = make_pipelines(kernels, options.progress);
+    if (status.ok()) status = make_bind_groups();
+    return status;
+  }
+
+ private:
+  // The port that names a whole buffer, or null.
+  const Port* port_of(size_t buffer) const {
+    for (const Port& port : program_.ports) {
+      const TensorDecl& tensor = program_.tensors[static_cast<size_t>(port.tensor)];
+      if (port.role == program_.buffers[buffer].role && static_cast<size_t>(tensor.buffer) == buffer &&
+          tensor.offset == 0)
+        return &port;
+    }
+    return nullptr;
+  }
+
+  absl::StatusOr<Slice> make_buffer(size_t i, uint64_t all_params) {
+    const BufferDecl& decl = program_.buffers[i];
+    const Port* const port = port_of(i);
+    const std::string_view name = port ? program_.name(port->name) : std::string_view();
+    if (decl.role == BufferRole::param || decl.role == BufferRole::state) {
+      if (port == nullptr)
+        return absl::InvalidArgumentError(absl::StrCat("malformed program: buffer ", i, " has no port"));
+      const TensorType& type = program_.tensors[static_cast<size_t>(port->tensor)];
+      const auto& store = decl.role == BufferRole::param ? engine_.weights.store() : engine_.states.store();
+      absl::StatusOr<Slice> slice = store->reserve(name, type, all_params);
+      if (!slice.ok()) return slice;
+      if (slice->bytes < decl.bytes) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("malformed program: buffer ", i, " is larger than its ", name_of(decl.role)));
+      }
+      if (decl.role == BufferRole::param && !store->is_set(name)) engine_.unset.emplace_back(name);
+      return slice;
+    }
+    const std::string label =
+        absl::StrCat(engine_.label, "/", name_of(decl.role), name.empty() ? absl::StrCat(i) : absl::StrCat("/", name));
+    absl::StatusOr<wgpu::Buffer> buffer = device_.create_buffer(decl.bytes, label);
+    if (!buffer.ok()) return buffer.status();
+    engine_.device_bytes += decl.bytes;
+    if (decl.role == BufferRole::constant) {
+      const auto words = std::as_bytes(program_.words);
+      if (words.size() > decl.bytes)
+        return absl::InvalidArgumentError("malformed program: more constants than their buffer holds");
+      if (absl::Status status = device_.write(*buffer, 0, words); !status.ok()) return status;
+    }
+    return Slice{*std::move(buffer), 0, decl.bytes};
+  }
+
+  absl::Status make_buffers() {
+    uint64_t all_params = 0;
+    for (const BufferDecl& decl : program_.buffers) {
+      if (decl.role == BufferRole::param) all_params += internal::round_up(decl.bytes, 256);
+    }
+    for (size_t i = 0; i < program_.buffers.size(); ++i) {
+      absl::StatusOr<Slice> slice = make_buffer(i, all_params);
+      if (!slice.ok()) return slice.status();
+      buffers_.push_back(*std::move(slice));
+    }
+    for (const Port& port : program_.ports) {
+      const TensorDecl& tensor = program_.tensors[static_cast<size_t>(port.tensor)];
+      const Slice& whole = buffers_[static_cast<size_t>(tensor.buffer)];
+      internal::EnginePort& made = engine_.ports.emplace_back();
+      made.role = port.role;
+      made.name = program_.name(port.name);
+      made.type = tensor;
+      made.slice = {whole.buffer, whole.offset + tensor.offset, tensor.bytes};
+      if (port.role == BufferRole::output) {
+        made.read_offset = engine_.read_bytes;
+        engine_.read_bytes += internal::round_up(tensor.bytes, 8);
+      }
+    }
+    for (const ScalarDecl& scalar : program_.scalars) {
+      engine_.scalars.push_back({std::string(program_.name(scalar.name)), scalar.most,
+                                 scalar.most >= 0 ? static_cast<uint32_t>(scalar.most) : 0});
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status make_steps() {
+    engine_.immediates.assign(program_.step_immediates.begin(), program_.step_immediates.end());
+    for (const Step& step : program_.steps) {
+      internal::EngineStep& made = engine_.steps.emplace_back();
+      made.kernel = step.kernel;
+      std::copy(std::begin(step.grid), std::end(step.grid), made.grid);
+      made.grid_scalar = step.grid_scalar;
+      made.immediates = step.immediates;
+      made.label = program_.name(step.label);
+      made.flops = step.flops;
+      made.bytes = step.bytes;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status make_pipelines(std::span<const std::string_view> kernels, const ProgressCallback& progress) {
+    std::vector<internal::KernelRequest> requests;  // of the kernels that steps use
+    std::vector<int> request_of(kernels.size(), -1);
+    engine_.signatures.resize(kernels.size());
+    for (size_t i = 0; i < program_.steps.size(); ++i) {
+      const Step& step = program_.steps[i];
+      internal::Signature signature{"", static_cast<uint32_t>(step.immediates.count) * 4};
+      for (const StepBinding& binding : slice(program_.bindings, step.bindings))
+        signature.writes += binding.writes ? 'w' : 'r';
+      const size_t kernel = static_cast<size_t>(step.kernel);
+      if (request_of[kernel] < 0) {
+        request_of[kernel] = static_cast<int>(requests.size());
+        requests.push_back({kernels[kernel], signature, std::string(program_.name(step.label))});
+        engine_.signatures[kernel] = std::move(signature);
+      } else if (engine_.signatures[kernel] != signature) {
+        return absl::InvalidArgumentError(absl::StrCat("malformed program: step ", i, " \"", program_.name(step.label),
+                                                       "\" binds kernel ", kernel,
+                                                       " in another way than earlier steps"));
+      }
+    }
+    const int total = static_cast<int>(requests.size());
+    const auto pipelines = device_.pipelines.create(device_, requests, [&](int done, std::string_view label) {
+      if (progress) progress({done, total, label});
+    });
+    if (!pipelines.ok()) return pipelines.status();
+    for (internal::EngineStep& step : engine_.steps) {
+      step.pipeline = (*pipelines)[static_cast<size_t>(request_of[static_cast<size_t>(step.kernel)])];
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status make_bind_groups() {
+    for (size_t i = 0; i < program_.steps.size(); ++i) {
+      internal::EngineStep& step = engine_.steps[i];
+      const auto layout = device_.pipelines.layout(device_, engine_.signatures[static_cast<size_t>(step.kernel)]);
+      if (!layout.ok()) return layout.status();
+      std::vector<wgpu::BindGroupEntry> entries;
+      for (const StepBinding& binding : slice(program_.bindings, program_.steps[i].bindings)) {
+        const TensorDecl& tensor = program_.tensors[static_cast<size_t>(binding.tensor)];
+        const Slice& whole = buffers_[static_cast<size_t>(tensor.buffer)];
+        wgpu::BindGroupEntry& entry = entries.emplace_back();
+        entry.binding = static_cast<uint32_t>(entries.size() - 1);
+        if (tensor.bytes == 0) {  // Dawn binds no empty range, and 16 bytes at its offset may belong to others
+          absl::StatusOr<wgpu::Buffer> empty = device_.create_buffer(16, absl::StrCat(engine_.label, "/empty"));
+          if (!empty.ok()) return empty.status();
+          entry.buffer = *std::move(empty);
+          entry.size = 16;
+        } else {
+          entry.buffer = whole.buffer;
+          entry.offset = whole.offset + tensor.offset;
+          entry.size = std::min(internal::round_up(tensor.bytes, 16), whole.bytes - tensor.offset);
+        }
+      }
+      internal::ErrorCapture errors;
+      wgpu::BindGroupDescriptor descriptor{};
+      descriptor.label = std::string_view(step.label);
+      descriptor.layout = layout->group;
+      descriptor.entryCount = entries.size();
+      descriptor.entries = entries.data();
+      step.group = device_.device.CreateBindGroup(&descriptor);
+      if (absl::Status status = errors.status(absl::StrCat("step ", i, " \"", step.label, "\"")); !status.ok())
+        return status;
+    }
+    return device_.loss_status();
+  }
+
+  const ProgramView& program_;
+  EngineState& engine_;
+  internal::DeviceState& device_;
+  std::vector<Slice> buffers_;  // of program_.buffers
+};
+
+}  // namespace
+
+absl::StatusOr<Engine> Engine::create(const Device& device, const ProgramView& program,
+                                      std::span<const std::string_view> kernels, const EngineOptions& options) {
+  if (!device) return device.status();
+  if (absl::Status status = device.state()->loss_status(); !status.ok()) return status;
+  if (!device.target().covers(program.target)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the program needs ", difference(program.target, device.target()), "; device: ", device.label()));
+  }
+  auto state = std::make_shared<EngineState>();
+  state->device = device.state();
+  state->label = options.label.empty() ? "engine" : options.label;
+  state->weights = options.weights ? options.weights : Weights(device);
+  state->states = options.states ? options.states : States(device);
+  if (state->weights.store()->device() != device.state() || state->states.store()->device() != device.state()) {
+    return absl::InvalidArgumentError("the weights or states given are of another device");
+  }
+  if (absl::Status status = Creator(program, *state).create(kernels, options); !status.ok()) {
+    return options.label.empty() ? status
+                                 : absl::Status(status.code(), absl::StrCat(options.label, ": ", status.message()));
+  }
+  return Engine(std::move(state));
+}
+
+}  // namespace rlxgpu

@@ -1,0 +1,123 @@
+// Engine::profile and Engine::warm_up.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "rlxgpu/runtime/engine.h"
+#include "rlxgpu/runtime/engine_state.h"
+
+namespace rlxgpu {
+namespace {
+
+using internal::EngineState;
+using internal::EngineStep;
+
+constexpr size_t kStepsPerSet = 2048;  // a query set holds 4096 timestamps
+
+// Runs steps [first, first + count), each in a pass of its own, and reads their times.
+absl::Status profile_steps(EngineState& engine, size_t first, size_t count, std::vector<StepProfile>& profiles) {
+  internal::DeviceState& device = *engine.device;
+  absl::StatusOr<std::vector<uint64_t>> stamps = std::vector<uint64_t>(2 * count);
+  internal::ErrorCapture errors;
+  wgpu::QuerySetDescriptor set_descriptor{};
+  set_descriptor.type = wgpu::QueryType::Timestamp;
+  set_descriptor.count = static_cast<uint32_t>(2 * count);
+  const wgpu::QuerySet set = device.device.CreateQuerySet(&set_descriptor);
+  wgpu::BufferDescriptor buffer_descriptor{};
+  buffer_descriptor.label = "timestamps";
+  buffer_descriptor.size = 16 * count;
+  buffer_descriptor.usage = wgpu::BufferUsage::QueryResolve | wgpu::BufferUsage::CopySrc;
+  const wgpu::Buffer resolved = device.device.CreateBuffer(&buffer_descriptor);
+  const wgpu::CommandEncoder encoder = device.device.CreateCommandEncoder();
+  for (size_t i = 0; i < count; ++i) {
+    wgpu::PassTimestampWrites writes{};
+    writes.querySet = set;
+    writes.beginningOfPassWriteIndex = static_cast<uint32_t>(2 * i);
+    writes.endOfPassWriteIndex = static_cast<uint32_t>(2 * i + 1);
+    wgpu::ComputePassDescriptor descriptor{};
+    descriptor.timestampWrites = &writes;
+    const wgpu::ComputePassEncoder pass = encoder.BeginComputePass(&descriptor);
+    engine.dispatch(pass, engine.steps[first + i]);
+    pass.End();
+  }
+  encoder.ResolveQuerySet(set, 0, static_cast<uint32_t>(2 * count), resolved, 0);
+  const wgpu::CommandBuffer commands = encoder.Finish();
+  if (absl::Status status = errors.status(engine.label); !status.ok()) return status;
+  device.queue.Submit(1, &commands);
+  if (absl::Status status = errors.status(engine.label); !status.ok()) return status;
+  if (absl::Status status = device.read(resolved, 0, std::as_writable_bytes(std::span(*stamps))); !status.ok())
+    return status;
+  for (size_t i = 0; i < count; ++i) {
+    const EngineStep& step = engine.steps[first + i];
+    const uint64_t begin = (*stamps)[2 * i], end = (*stamps)[2 * i + 1];
+    profiles.push_back({step.label, end > begin ? 1e-9 * static_cast<double>(end - begin) : 0, step.flops, step.bytes});
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<StepProfile>> Engine::profile() {
+  if (!state_) return absl::FailedPreconditionError("an empty Engine: use Engine::create()");
+  EngineState& engine = *state_;
+  if (absl::Status status = engine.check(); !status.ok()) return status;
+  if (!engine.device->timestamps) {
+    return absl::UnimplementedError(absl::StrCat("no timestamps on this adapter: ", engine.device->adapter.label()));
+  }
+  std::vector<StepProfile> profiles;
+  for (size_t first = 0; first < engine.steps.size(); first += kStepsPerSet) {
+    const size_t count = std::min(kStepsPerSet, engine.steps.size() - first);
+    if (absl::Status status = profile_steps(engine, first, count, profiles); !status.ok()) return status;
+  }
+  return profiles;
+}
+
+absl::Status Engine::warm_up(const ProgressCallback& progress) {
+  if (!state_) return absl::FailedPreconditionError("an empty Engine: use Engine::create()");
+  EngineState& engine = *state_;
+  internal::DeviceState& device = *engine.device;
+  std::vector<const EngineStep*> firsts;  // one step of each kernel
+  std::vector<bool> seen(engine.signatures.size());
+  size_t most_bindings = 0;
+  for (const EngineStep& step : engine.steps) {
+    if (seen[static_cast<size_t>(step.kernel)]) continue;
+    seen[static_cast<size_t>(step.kernel)] = true;
+    firsts.push_back(&step);
+    most_bindings = std::max(most_bindings, engine.signatures[static_cast<size_t>(step.kernel)].writes.size());
+  }
+  // Small buffers of its own, one for each binding: Dawn keeps kernels inside them, whatever they index.
+  std::vector<wgpu::BindGroupEntry> entries(most_bindings);
+  for (size_t i = 0; i < most_bindings; ++i) {
+    absl::StatusOr<wgpu::Buffer> buffer = device.create_buffer(65536, "warm-up");
+    if (!buffer.ok()) return buffer.status();
+    entries[i].binding = static_cast<uint32_t>(i);
+    entries[i].buffer = *std::move(buffer);
+  }
+  for (size_t i = 0; i < firsts.size(); ++i) {
+    const internal::Signature& signature = engine.signatures[static_cast<size_t>(firsts[i]->kernel)];
+    const auto layout = device.pipelines.layout(device, signature);
+    if (!layout.ok()) return layout.status();
+    internal::ErrorCapture errors;
+    wgpu::BindGroupDescriptor descriptor{};
+    descriptor.layout = layout->group;
+    descriptor.entryCount = signature.writes.size();
+    descriptor.entries = entries.data();
+    const wgpu::BindGroup group = device.device.CreateBindGroup(&descriptor);
+    const wgpu::CommandEncoder encoder = device.device.CreateCommandEncoder();
+    const wgpu::ComputePassEncoder pass = encoder.BeginComputePass();
+    pass.SetPipeline(firsts[i]->pipeline);
+    pass.SetBindGroup(0, group);
+    const std::vector<uint32_t> zeros(signature.immediate_bytes / 4);
+    if (!zeros.empty()) pass.SetImmediates(0, zeros.data(), signature.immediate_bytes);
+    pass.DispatchWorkgroups(1);
+    pass.End();
+    const wgpu::CommandBuffer commands = encoder.Finish();
+    device.queue.Submit(1, &commands);
+    if (absl::Status status = errors.status(absl::StrCat("warm-up of \"", firsts[i]->label, "\"")); !status.ok())
+      return status;
+    if (absl::Status status = Device(engine.device).wait_idle(); !status.ok()) return status;
+    if (progress) progress({static_cast<int>(i + 1), static_cast<int>(firsts.size()), firsts[i]->label});
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace rlxgpu

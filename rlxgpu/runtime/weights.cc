@@ -1,0 +1,35 @@
+#include "rlxgpu/runtime/weights.h"
+
+#include "rlxgpu/runtime/tensor_store.h"
+
+namespace rlxgpu {
+namespace {
+
+std::shared_ptr<internal::TensorStore> make_store(const Device& device, internal::TensorStore::Kind kind,
+                                                  std::string_view what) {
+  return device ? std::make_shared<internal::TensorStore>(device.state(), kind, what) : nullptr;
+}
+
+absl::Status no_device() { return absl::FailedPreconditionError("weights without a device: use Weights(device)"); }
+
+}  // namespace
+
+absl::Status NamedTensors::set(std::string_view name, DType dtype, const Shape& shape,
+                               std::span<const std::byte> data) const {
+  return store_ ? store_->set(name, TensorType{dtype, shape}, data) : no_device();
+}
+
+absl::Status NamedTensors::get(std::string_view name, std::span<std::byte> out) const {
+  return store_ ? store_->get(name, out) : no_device();
+}
+
+size_t NamedTensors::count() const { return store_ ? store_->count() : 0; }
+size_t NamedTensors::buffer_count() const { return store_ ? store_->buffer_count() : 0; }
+uint64_t NamedTensors::device_bytes() const { return store_ ? store_->bytes() : 0; }
+
+Weights::Weights(const Device& device) { store_ = make_store(device, internal::TensorStore::Kind::packed, "param"); }
+States::States(const Device& device) { store_ = make_store(device, internal::TensorStore::Kind::apart, "state"); }
+
+absl::Status States::clear() const { return store_ ? store_->clear() : no_device(); }
+
+}  // namespace rlxgpu

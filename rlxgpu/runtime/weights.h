@@ -1,0 +1,67 @@
+// Weights: a model's parameters, uploaded once and shared by every engine that is given them.
+// States: what engines keep from run to run (a KV cache), shared in the same way.
+//
+//   Weights weights(device);
+//   weights.set("w0", f32, {768, 3072}, std::as_bytes(std::span(w0)));
+//   auto prefill = Engine::create(device, prefill_program, kernels, {.weights = weights, .states = states});
+//   auto decode = Engine::create(device, decode_program, kernels, {.weights = weights, .states = states});
+//
+// Both are handles: copies are cheap and mean the same tensors. An engine takes them by name and checks
+// dtype and shape. They may be set before or after it is created, and set again at any time: later runs
+// see the new data, runs already submitted do not. Many small weights share one device buffer. Thread-safe.
+#ifndef RLXGPU_RUNTIME_WEIGHTS_H_
+#define RLXGPU_RUNTIME_WEIGHTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "rlxgpu/graph/dtype.h"
+#include "rlxgpu/graph/shape.h"
+#include "rlxgpu/runtime/device.h"
+
+namespace rlxgpu {
+
+namespace internal {
+class TensorStore;
+}
+
+// What Weights and States have in common.
+class NamedTensors {
+ public:
+  // `data` holds all elements in storage layout (dtype.h) and is copied at once. A name keeps its dtype and shape.
+  absl::Status set(std::string_view name, DType dtype, const Shape& shape, std::span<const std::byte> data) const;
+  // Waits for the device; `out` is of the tensor's size.
+  absl::Status get(std::string_view name, std::span<std::byte> out) const;
+
+  size_t count() const;         // of tensors
+  size_t buffer_count() const;  // of device buffers that hold them
+  uint64_t device_bytes() const;
+
+  explicit operator bool() const { return store_ != nullptr; }
+  const std::shared_ptr<internal::TensorStore>& store() const { return store_; }  // for runtime/
+
+ protected:
+  NamedTensors() = default;
+  std::shared_ptr<internal::TensorStore> store_;
+};
+
+class Weights : public NamedTensors {
+ public:
+  Weights() = default;  // none: an engine makes its own
+  explicit Weights(const Device& device);
+};
+
+class States : public NamedTensors {
+ public:
+  States() = default;  // none: an engine makes its own
+  explicit States(const Device& device);
+  absl::Status clear() const;  // zero again, as at first
+};
+
+}  // namespace rlxgpu
+
+#endif  // RLXGPU_RUNTIME_WEIGHTS_H_

@@ -1,0 +1,42 @@
+// device_or_skip(): the device that GPU tests of this process share.
+//
+//   TEST_CASE("softmax rows sum to one", "[gpu]") {
+//     Device device = device_or_skip();
+//
+// Without an adapter the test is skipped with the reason; it fails where RLXGPU_REQUIRE_GPU is set.
+#ifndef RLXGPU_TESTS_SUPPORT_GPU_H_
+#define RLXGPU_TESTS_SUPPORT_GPU_H_
+
+#include <cstdlib>
+#include <string>
+
+#include "catch2/catch_test_macros.hpp"
+#include "rlxgpu/runtime/device.h"
+
+namespace rlxgpu::testing {
+
+inline Device open_or_skip(const DeviceOptions& options) {
+  absl::StatusOr<Device> device = open_device(options);
+  if (device.ok()) return *std::move(device);
+  if (std::getenv("RLXGPU_REQUIRE_GPU") != nullptr) FAIL(device.status().ToString());
+  SKIP(device.status().ToString());
+  return Device();  // not reached
+}
+
+// All that the adapter offers.
+inline Device device_or_skip() {
+  static Device shared;
+  if (!shared || !shared.status().ok()) shared = open_or_skip({});
+  return shared;
+}
+
+// The limits and features that every WebGPU has.
+inline Device portable_device_or_skip() {
+  static Device shared;
+  if (!shared || !shared.status().ok()) shared = open_or_skip({.portable = true});
+  return shared;
+}
+
+}  // namespace rlxgpu::testing
+
+#endif  // RLXGPU_TESTS_SUPPORT_GPU_H_
