@@ -70,7 +70,7 @@ struct Cost {
 
 // Texts of WGSL functions.
 struct Functions {
-  std::string_view first, second, third;
+  std::string_view first = {}, second = {}, third = {};
   constexpr std::string_view operator[](int i) const { return i == 0 ? first : i == 1 ? second : third; }
   static constexpr int size() { return 3; }
 };

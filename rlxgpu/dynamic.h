@@ -1,0 +1,136 @@
+// Executable<DynamicGraph> runs a graph that is built at run time, through the same functions.
+//
+//   DynamicGraph graph;
+//   Tensor x = graph->input("x", f32, {rows, 64});      // graph-> is a Builder
+//   graph->output("y", softmax(x, -1));
+//   auto exe = Executable<DynamicGraph>::create(device, graph);
+//   if (!exe.ok()) return exe.status();                 // the text a static graph would not compile with
+//   exe->set("x", data);  exe->run();
+//   absl::StatusOr<std::vector<float>> y = exe->get<float>("y");
+#ifndef RLXGPU_DYNAMIC_H_
+#define RLXGPU_DYNAMIC_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rlxgpu/executable.h"
+
+namespace rlxgpu {
+
+class DynamicGraph {
+ public:
+  Builder* operator->() { return builder_.get(); }
+  Builder& operator*() { return *builder_; }
+  const Graph& graph() const { return builder_->graph(); }
+
+ private:
+  std::unique_ptr<Builder> builder_ = std::make_unique<Builder>();  // tensors point to it: it must not move
+};
+
+struct DynamicOptions {
+  EngineOptions engine;
+  CompileOptions compile;
+  const Target* target = nullptr;  // null: all that the device offers
+};
+
+namespace internal {
+
+// A program with its texts, ready for an engine.
+inline absl::StatusOr<Session> start_session(const Device& device, const Graph& graph, const DynamicOptions& options) {
+  const Target target = options.target != nullptr ? *options.target : device.target();
+  const Program program = compile(graph, target, options.compile);
+  if (!program.error.empty()) return absl::InvalidArgumentError(program.error.view());
+  const ProgramView view = view_of(program, target);
+  std::vector<std::string> texts(view.kernels.specs.size());
+  std::vector<std::string_view> views;
+  for (size_t k = 0; k < texts.size(); ++k) {
+    Text text;
+    render_kernel(view.kernels, static_cast<int>(k), text);
+    texts[k] = std::string(text.view());
+  }
+  for (const std::string& text : texts) views.push_back(text);
+  return Session::create(device, view, views, options.engine);
+}
+
+}  // namespace internal
+
+template <>
+class Executable<DynamicGraph> {
+ public:
+  static absl::StatusOr<Executable> create(const Device& device, const DynamicGraph& graph, const DynamicOptions& options = {}) {
+    absl::StatusOr<Session> session = internal::start_session(device, graph.graph(), options);
+    if (!session.ok()) return session.status();
+    Executable executable;
+    executable.session_ = *std::move(session);
+    return executable;
+  }
+
+  // Elements of an input, a weight or a state.
+  template <typename Container>
+    requires requires(const Container& c) { std::data(c); std::size(c); }
+  absl::Status set(std::string_view name, const Container& elements) {
+    return set_elements(name, internal::storage_of<internal::ElementOfContainer<Container>>(), static_cast<int64_t>(std::size(elements)), std::data(elements));
+  }
+  // A scalar or a run-time extent.
+  absl::Status set(std::string_view name, double value) {
+    const int scalar = session_.find_scalar(name);
+    if (scalar < 0) return unknown("scalar", name);
+    return session_.set_scalar(scalar, value);
+  }
+  // `count` elements in storage layout, of a type known only at run time.
+  absl::Status set_elements(std::string_view name, DType dtype, int64_t count, const void* data) {
+    const int port = session_.find_port(name);
+    if (port < 0) return unknown("tensor", name);
+    if (!internal::storable(dtype, session_.dtype(port))) return other_type(port, name, dtype);
+    return session_.set(port, session_.dtype(port), count, data);
+  }
+
+  Run run(const RunOptions& options = {}) { return session_.run(options); }
+
+  template <typename T>
+  absl::StatusOr<std::vector<T>> get(std::string_view name) {
+    const int port = session_.find_port(name);
+    if (port < 0) return unknown("tensor", name);
+    std::vector<T> elements(static_cast<size_t>(session_.count(port)));
+    if (absl::Status status = get_elements(name, internal::storage_of<T>(), static_cast<int64_t>(elements.size()), elements.data()); !status.ok()) return status;
+    return elements;
+  }
+  absl::Status get_elements(std::string_view name, DType dtype, int64_t count, void* data) {
+    const int port = session_.find_port(name);
+    if (port < 0) return unknown("tensor", name);
+    if (!internal::storable(dtype, session_.dtype(port))) return other_type(port, name, dtype);
+    return session_.get(port, session_.dtype(port), count, data);
+  }
+  // Elements of a tensor at its present extents; -1 when there is none of that name.
+  int64_t count(std::string_view name) const {
+    const int port = session_.find_port(name);
+    return port < 0 ? -1 : session_.count(port);
+  }
+
+  Engine& engine() { return session_.engine(); }
+
+ private:
+  static absl::Status unknown(std::string_view what, std::string_view name) {
+    return absl::NotFoundError("the graph has no " + std::string(what) + " \"" + std::string(name) + "\"");
+  }
+  absl::Status other_type(int port, std::string_view name, DType dtype) const {
+    return absl::InvalidArgumentError("\"" + std::string(name) + "\" holds " + std::string(name_of(session_.dtype(port))) + ", not " + std::string(name_of(dtype)));
+  }
+
+  Session session_;
+};
+
+template <typename G, const Target& kTarget>
+absl::StatusOr<Session> Executable<G, kTarget>::adapted(const Device& device, const EngineOptions& options) {
+  Builder builder;
+  G::build(builder);
+  DynamicOptions dynamic;
+  dynamic.engine = options;
+  return internal::start_session(device, builder.graph(), dynamic);
+}
+
+}  // namespace rlxgpu
+
+#endif  // RLXGPU_DYNAMIC_H_

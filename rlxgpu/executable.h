@@ -1,0 +1,195 @@
+// Executable<G> runs the graph type G on a device, again and again.
+//
+//   Executable<Mlp> mlp(device);          // program and WGSL are constants: only pipelines are made here
+//   mlp.set<"w">(weights);                // once; "x" before every run
+//   mlp.set<"x">(x);                      // std::array or span of fixed size: a wrong name, extent or
+//   mlp.run();                            // type does not compile
+//   absl::StatusOr<std::vector<float>> y = mlp.get<"y">();
+//
+// run() submits and returns; get() waits. An error of set() or of the constructor is kept and returned
+// by the next get() or status(): nothing is lost by not looking. For a graph that is only known at run
+// time see dynamic.h. Thread-compatible; objects may be destroyed in any order.
+#ifndef RLXGPU_EXECUTABLE_H_
+#define RLXGPU_EXECUTABLE_H_
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "rlxgpu/base/fixed_string.h"
+#include "rlxgpu/compile/freeze.h"
+#include "rlxgpu/runtime/session.h"
+
+namespace rlxgpu {
+
+// One element of a c64 tensor; std::complex<float> works wherever this does.
+struct Complex {
+  float re = 0, im = 0;
+};
+
+namespace internal {
+
+template <DType kDType>
+struct ElementOf;
+template <> struct ElementOf<f32> { using Type = float; };
+template <> struct ElementOf<f16> { using Type = Half; };
+template <> struct ElementOf<bf16> { using Type = BFloat16; };
+template <> struct ElementOf<i32> { using Type = int32_t; };
+template <> struct ElementOf<u32> { using Type = uint32_t; };
+template <> struct ElementOf<i8> { using Type = int8_t; };
+template <> struct ElementOf<u8> { using Type = uint8_t; };
+template <> struct ElementOf<boolean> { using Type = uint8_t; };  // std::vector<bool> has no elements
+template <> struct ElementOf<c64> { using Type = Complex; };
+
+template <typename T>
+concept ComplexLike = sizeof(T) == 8 && (std::same_as<T, Complex> || requires { requires std::same_as<typename T::value_type, float>; });
+
+// The storage type of a C++ element type.
+template <typename T>
+constexpr DType storage_of() {
+  if constexpr (ComplexLike<T>) {
+    return c64;
+  } else {
+    static_assert(kHasDType<T>, "not an element type: use float, Half, BFloat16, (u)int32_t, (u)int8_t, bool or a complex of float");
+    return dtype_of<T>;
+  }
+}
+
+// bool is stored as a byte, so either may stand for it.
+constexpr bool storable(DType given, DType held) { return given == held || (held == boolean && given == u8); }
+
+template <typename Container>
+using ElementOfContainer = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(std::declval<const Container&>()))>>;
+
+// The number of elements when the type knows it (std::array, C arrays, spans of fixed size), else -1.
+template <typename Container>
+inline constexpr int64_t kFixedSize = -1;
+template <typename T, size_t kSize>
+inline constexpr int64_t kFixedSize<std::array<T, kSize>> = static_cast<int64_t>(kSize);
+template <typename T, size_t kSize>
+inline constexpr int64_t kFixedSize<T[kSize]> = static_cast<int64_t>(kSize);
+template <typename T, size_t kSize>
+  requires(kSize != std::dynamic_extent)
+inline constexpr int64_t kFixedSize<std::span<T, kSize>> = static_cast<int64_t>(kSize);
+
+}  // namespace internal
+
+struct ExecutableOptions {
+  EngineOptions engine;
+  // Plan again for this very device, with all it offers, instead of the constant for every device. Takes
+  // milliseconds; results agree within the ops' tolerances.
+  bool adapt = false;
+};
+
+// G has `static constexpr void build(Builder&)`. kTarget: what the constant program may use.
+template <typename G, const Target& kTarget = kPortable>
+class Executable {
+ public:
+  static constexpr const auto& program = Frozen<G, kTarget>::view;
+  static constexpr size_t kKernels = program.kernels.specs.size();
+
+  explicit Executable(const Device& device, const ExecutableOptions& options = {}) {
+    absl::StatusOr<Session> session = options.adapt ? adapted(device, options.engine) : frozen(device, options.engine, std::make_index_sequence<kKernels>());
+    if (session.ok()) {
+      session_ = *std::move(session);
+    } else {
+      broken_ = session.status();
+    }
+  }
+  static absl::StatusOr<Executable> create(const Device& device, const ExecutableOptions& options = {}) {
+    Executable executable(device, options);
+    if (!executable.broken_.ok()) return executable.broken_;
+    return executable;
+  }
+
+  // Elements of an input, a weight or a state; the value of a scalar or a run-time extent.
+  template <FixedString kName, typename Container>
+    requires requires(const Container& c) { std::data(c); std::size(c); }
+  void set(const Container& elements) {
+    constexpr int kPort = port<kName>();
+    if constexpr (kPort >= 0) {  // else port() has said what is wrong
+      using T = internal::ElementOfContainer<Container>;
+      constexpr const TensorDecl& kTensor = program.tensors[static_cast<size_t>(program.ports[kPort].tensor)];
+      static_assert(program.ports[kPort].role != BufferRole::output, "this name is an output: it is not set");
+      static_assert(internal::storable(internal::storage_of<T>(), kTensor.dtype), "the graph holds another element type under this name");
+      static_assert(internal::kFixedSize<Container> < 0 || kTensor.shape.dynamic() || internal::kFixedSize<Container> == kTensor.shape.count(),
+                    "the graph holds another number of elements under this name");
+      if (broken_.ok()) session_.keep_error(session_.set(find(kName.view()), kTensor.dtype, static_cast<int64_t>(std::size(elements)), std::data(elements)));
+    }
+  }
+  template <FixedString kName, typename Number>
+    requires std::is_arithmetic_v<Number>
+  void set(Number value) {
+    constexpr int kScalar = program.find_scalar(kName.view());
+    static_assert(kScalar >= 0 || Frozen<G, kTarget>::sizes.error != 0, "the graph has no scalar or extent of this name");
+    if (broken_.ok()) session_.keep_error(session_.set_scalar(session_.find_scalar(kName.view()), static_cast<double>(value)));
+  }
+
+  // Submits one run and returns. Several may be in flight.
+  Run run(const RunOptions& options = {}) { return broken_.ok() ? session_.run(options) : Run(); }
+
+  // Waits for the last run and copies a tensor out: an output, or what a state or weight holds now.
+  template <FixedString kName>
+  auto get() {
+    constexpr int kPort = port<kName>();
+    constexpr DType kDType = kPort < 0 ? f32 : program.tensors[static_cast<size_t>(program.ports[kPort < 0 ? 0 : kPort].tensor)].dtype;
+    using T = typename internal::ElementOf<kDType>::Type;
+    absl::StatusOr<std::vector<T>> result(std::vector<T>{});
+    if (!broken_.ok()) return result = broken_;
+    const int at = find(kName.view());
+    result->resize(static_cast<size_t>(session_.count(at)));
+    absl::Status status = session_.get(at, kDType, static_cast<int64_t>(result->size()), result->data());
+    if (!status.ok()) result = status;
+    return result;
+  }
+  // The same into memory of the caller's.
+  template <FixedString kName, typename T>
+  absl::Status get(std::span<T> out) {
+    constexpr int kPort = port<kName>();
+    static_assert(kPort < 0 || internal::storable(internal::storage_of<T>(), program.tensors[static_cast<size_t>(program.ports[kPort].tensor)].dtype),
+                  "the graph holds another element type under this name");
+    if (!broken_.ok()) return broken_;
+    return session_.get(find(kName.view()), internal::storage_of<T>(), static_cast<int64_t>(out.size()), out.data());
+  }
+
+  // Why the constructor failed, or the first error since it was last asked for.
+  absl::Status status() { return broken_.ok() ? session_.take_error() : broken_; }
+  Engine& engine() { return session_.engine(); }  // profile, warm_up, weights, states
+
+ private:
+  template <FixedString kName>
+  static constexpr int port() {
+    constexpr int kFound = find_port(kName.view());
+    static_assert(kFound >= 0 || Frozen<G, kTarget>::sizes.error != 0, "the graph has no tensor of this name");
+    return kFound;
+  }
+  static constexpr int find_port(std::string_view name) {
+    int found = -1;
+    for (size_t i = 0; i < program.ports.size(); ++i) {
+      if (program.name(program.ports[i].name) == name) found = static_cast<int>(i);
+    }
+    return found;
+  }
+  int find(std::string_view name) const { return session_.find_port(name); }
+
+  template <size_t... kIndex>
+  static absl::StatusOr<Session> frozen(const Device& device, const EngineOptions& options, std::index_sequence<kIndex...>) {
+    const std::array<std::string_view, kKernels> texts = {KernelText<G, kTarget, static_cast<int>(kIndex)>::text.view()...};
+    return Session::create(device, program, texts, options);
+  }
+  static absl::StatusOr<Session> adapted(const Device& device, const EngineOptions& options);
+
+  Session session_;
+  absl::Status broken_;  // why there is no session
+};
+
+}  // namespace rlxgpu
+
+#include "rlxgpu/dynamic.h"  // adapted() is a graph built at run time
+
+#endif  // RLXGPU_EXECUTABLE_H_

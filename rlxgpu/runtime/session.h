@@ -1,0 +1,72 @@
+// Session: an engine whose tensors are known by name, with run-time extents taken into account. What
+// Executable is made of; use that.
+//
+// Data goes in and out without gaps, in the extents that hold at the time: of an input declared
+// {n, 768}, the first n rows. Calls that set something keep the first error for status() and run().
+#ifndef RLXGPU_RUNTIME_SESSION_H_
+#define RLXGPU_RUNTIME_SESSION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "rlxgpu/compile/program.h"
+#include "rlxgpu/runtime/engine.h"
+
+namespace rlxgpu {
+
+class Session {
+ public:
+  Session() = default;
+  static absl::StatusOr<Session> create(const Device& device, const ProgramView& program, std::span<const std::string_view> kernels,
+                                        const EngineOptions& options);
+
+  // Index of the input, weight, state, output or scalar of that name, or -1.
+  int find_port(std::string_view name) const;
+  int find_scalar(std::string_view name) const;
+
+  // `count` elements of this type; the port must be an input, a weight or a state.
+  absl::Status set(int port, DType dtype, int64_t count, const void* data);
+  absl::Status set_scalar(int scalar, double value);
+  // Elements that the port has at its present extents.
+  int64_t count(int port) const;
+  DType dtype(int port) const { return ports_[static_cast<size_t>(port)].dtype; }
+  const Shape& shape(int port) const { return ports_[static_cast<size_t>(port)].shape; }
+  absl::Status get(int port, DType dtype, int64_t count, void* data);
+
+  Run run(const RunOptions& options = {});
+  Engine& engine() { return engine_; }
+  // The first error of a set() that nobody has looked at; cleared by reading it.
+  absl::Status take_error();
+  void keep_error(const absl::Status& status) {
+    if (error_.ok()) error_ = status;
+  }
+
+ private:
+  struct PortInfo : TensorType {
+    BufferRole role = BufferRole::input;
+    std::string name;
+  };
+  struct ScalarInfo {
+    std::string name;
+    DType dtype = DType::u32;
+    int64_t most = -1;
+    double value = 0;
+  };
+  Shape present(const Shape& built) const;
+  absl::Status check_access(int port, DType dtype, int64_t count) const;
+
+  Engine engine_;
+  std::vector<PortInfo> ports_;
+  std::vector<ScalarInfo> scalars_;
+  absl::Status error_;
+};
+
+}  // namespace rlxgpu
+
+#endif  // RLXGPU_RUNTIME_SESSION_H_
