@@ -1,0 +1,170 @@
+// elementwise<Form, references...>: an op that computes each element of its result from the elements of
+// its operands at the same place, stated as WGSL patterns and as plain functions.
+//
+//   inline constexpr OpDef kMax = elementwise<
+//       Form{.floats = "rlx_max(@0, @1)", .integers = "max(@0, @1)"}, reference::max>("max", {kNan});
+//
+// @k is operand k, #i attribute i (a float). A group of types without a pattern is refused. Operands broadcast
+// as in NumPy and have one dtype. f16 and bf16 are computed in f32 and rounded only when stored, so a fused chain
+// keeps more digits than its steps would. i8 and u8 wrap after every op, fused or not, where `wraps` says that
+// the result can leave its range.
+#ifndef KERNELS_ELEMENTWISE_FORM_H_
+#define KERNELS_ELEMENTWISE_FORM_H_
+
+#include <cstddef>
+#include <string_view>
+
+#include "kernels/elementwise/map_reference.h"
+#include "rlxgpu/base/text.h"
+#include "rlxgpu/graph/builder.h"
+#include "rlxgpu/graph/dtype.h"
+#include "rlxgpu/graph/op.h"
+#include "rlxgpu/graph/shape.h"
+#include "rlxgpu/wgsl/at.h"
+
+namespace rlxgpu {
+
+// WGSL with holes. An array, so that it can be part of a template argument.
+struct Pattern {
+  char text[96] = {};
+
+  constexpr Pattern() = default;
+  template <size_t kSize>
+  constexpr Pattern(const char (&literal)[kSize]) {  // implicit: written as a literal
+    static_assert(kSize <= sizeof(text));
+    for (size_t i = 0; i < kSize; ++i) text[i] = literal[i];
+  }
+  constexpr std::string_view view() const { return text; }
+  constexpr bool empty() const { return text[0] == 0; }
+};
+
+struct Form {
+  Pattern floats = {};    // f32, f16, bf16: the register is an f32
+  Pattern integers = {};  // i32, u32, i8, u8
+  Pattern booleans = {};
+  Pattern complexes = {};    // c64: the register is a vec2f
+  bool signed_only = false;  // of the integers, only i32 and i8
+  bool wraps = false;        // i8 and u8: bring the result back into range
+  bool to_boolean = false;   // a predicate
+};
+
+inline constexpr Pattern kNoPattern;
+
+constexpr const Pattern& pattern_for(const Form& form, DType dtype) {
+  if (is_float(dtype)) return form.floats;
+  if (dtype == boolean) return form.booleans;
+  if (dtype == c64) return form.complexes;
+  return form.signed_only && !is_signed(dtype) ? kNoPattern : form.integers;
+}
+
+// "f32, f16 or bf16": what a message says of the types that an op takes.
+template <typename Accepts>
+constexpr Text type_list(const Accepts& accepts) {
+  int left = 0;
+  for (const DType dtype : kAllDTypes) left += accepts(dtype) ? 1 : 0;
+  Text list;
+  for (const DType dtype : kAllDTypes) {
+    if (!accepts(dtype)) continue;
+    list << name_of(dtype) << (--left == 0 ? "" : left == 1 ? " or " : ", ");
+  }
+  return list;
+}
+
+// The broadcast shape of operands [first, count()); false after a failure.
+constexpr bool infer_broadcast(Infer& infer, int first, Shape& shape) {
+  shape = infer.shape(first);
+  for (int k = first + 1; k < infer.count(); ++k) {
+    const Shape before = shape;
+    if (!broadcast(before, infer.shape(k), shape)) {
+      infer.fail("the shapes do not broadcast: aligned at the end, extents must be equal or 1");
+      return false;
+    }
+  }
+  return true;
+}
+
+// Operands [first, count()) must have one dtype; false after a failure.
+constexpr bool infer_same_dtype(Infer& infer, int first) {
+  for (int k = first + 1; k < infer.count(); ++k) {
+    if (infer.dtype(k) != infer.dtype(first)) {
+      infer.fail("operands of ", name_of(infer.dtype(first)), " and ", name_of(infer.dtype(k)),
+                 " do not mix: cast one of them");
+      return false;
+    }
+  }
+  return true;
+}
+
+namespace internal {
+
+template <Form kForm>
+constexpr void form_infer(Infer& infer) {
+  if (!infer_same_dtype(infer, 0)) return;
+  const DType dtype = infer.dtype(0);
+  if (pattern_for(kForm, dtype).empty()) {
+    const Text list = type_list([](DType d) { return !pattern_for(kForm, d).empty(); });
+    return infer.fail("takes ", list, ", not ", name_of(dtype), ": cast the operand first");
+  }
+  Shape shape;
+  if (infer_broadcast(infer, 0, shape)) infer.result(kForm.to_boolean ? boolean : dtype, shape);
+}
+
+// The pattern with its holes filled.
+constexpr void fill(At& at, std::string_view pattern) {
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '@') {
+      at.result() << at.operand(pattern[++i] - '0');
+    } else if (pattern[i] == '#') {
+      at.result() << "bitcast<f32>(" << Hex{static_cast<uint32_t>(at.attr(pattern[++i] - '0'))} << "u)";
+    } else {
+      at.result() << pattern[i];
+    }
+  }
+}
+
+template <Form kForm>
+constexpr void form_at(At& at) {
+  const std::string_view pattern = pattern_for(kForm, at.operand_dtype(0)).view();
+  if (kForm.wraps && (at.dtype() == i8 || at.dtype() == u8)) {
+    at.result() << "extractBits(";
+    fill(at, pattern);
+    at.result() << ", 0u, 8u)";
+  } else {
+    fill(at, pattern);
+  }
+}
+
+}  // namespace internal
+
+template <Form kForm, auto... kReferences>
+constexpr OpDef elementwise(std::string_view name, Functions wgsl = {}, bool (*fold)(Fold&) = nullptr) {
+  OpDef op;  // member by member: g++ 12 cannot copy an array in a designated initialiser of a template
+  op.name = name;
+  op.infer = internal::form_infer<kForm>;
+  op.at = internal::form_at<kForm>;
+  op.wgsl = wgsl;
+  op.fold = fold;
+  op.reference = internal::map_reference<kReferences...>;
+  return op;
+}
+
+// The tensor meant by a number beside `beside`; a number that its dtype cannot hold is an error.
+constexpr Tensor operand_of(const Rhs& rhs, Tensor beside) {
+  if (!rhs.is_number) return rhs.tensor;
+  Builder& builder = beside.builder();
+  if (beside.valid() && is_integer(beside.dtype())) {
+    const DType dtype = beside.dtype();
+    const double low = dtype == i32 ? -2147483648.0 : dtype == i8 ? -128.0 : 0.0;
+    const double high = dtype == i32 ? 2147483647.0 : dtype == u32 ? 4294967295.0 : dtype == i8 ? 127.0 : 255.0;
+    const bool inside = rhs.number >= low && rhs.number <= high;
+    if (!inside || static_cast<double>(static_cast<int64_t>(rhs.number)) != rhs.number) {
+      builder.fail(rhs.site, "a number beside a tensor of ", name_of(dtype), " must be a whole number in its range");
+      return {&builder, -1};
+    }
+  }
+  return builder.literal(rhs.number, beside.dtype());
+}
+
+}  // namespace rlxgpu
+
+#endif  // KERNELS_ELEMENTWISE_FORM_H_
