@@ -1,0 +1,38 @@
+// What matmul means.
+#ifndef KERNELS_MATMUL_REFERENCE_H_
+#define KERNELS_MATMUL_REFERENCE_H_
+
+#include <cmath>
+
+#include "rlxgpu/reference/call.h"
+
+namespace rlxgpu {
+
+inline void matmul_reference(reference::Call& call) {
+  const reference::Array& a = call.operand(0);
+  const reference::Array& b = call.operand(1);
+  reference::Array& y = call.result();
+  const int ra = a.shape.rank(), rb = b.shape.rank();
+  const int64_t m = ra > 1 ? a.shape[ra - 2] : 1, n = rb > 1 ? b.shape[rb - 1] : 1, k = a.shape[ra - 1];
+  const int batch_axes = y.shape.rank() - (ra > 1) - (rb > 1);
+  for (int64_t i = 0; i < y.count(); ++i) {
+    const reference::Index at = y.index_of(i);
+    int64_t batch_a = 0, batch_b = 0;
+    for (int axis = 0; axis < batch_axes; ++axis) {
+      const int in_a = axis + (ra - 2) - batch_axes, in_b = axis + (rb - 2) - batch_axes;
+      if (in_a >= 0) batch_a = batch_a * a.shape[in_a] + (a.shape[in_a] == 1 ? 0 : at[axis]);
+      if (in_b >= 0) batch_b = batch_b * b.shape[in_b] + (b.shape[in_b] == 1 ? 0 : at[axis]);
+    }
+    const int64_t row = i / n % m, col = i % n;
+    double sum = 0;
+    for (int64_t j = 0; j < k; ++j) sum += a[(batch_a * m + row) * k + j] * b[(batch_b * k + j) * n + col];
+    // 32-bit integers wrap: exact while the sum is below 2^53.
+    if (is_integer(y.dtype)) sum = is_signed(y.dtype) ? static_cast<int32_t>(static_cast<uint32_t>(static_cast<int64_t>(sum)))
+                                                      : static_cast<uint32_t>(static_cast<int64_t>(sum));
+    y[i] = sum;
+  }
+}
+
+}  // namespace rlxgpu
+
+#endif  // KERNELS_MATMUL_REFERENCE_H_

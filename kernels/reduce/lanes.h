@@ -1,0 +1,61 @@
+// Lanes: how the rows of a kernel that works row by row (reduce, softmax, scan) are given to workgroups.
+//
+//   const Lanes lanes = lanes_of({.rows = rows, .cols = cols, .inner = 1}, e.target());
+//   e.dispatch(file).number("kLanes", lanes.lanes).number("kGroupRows", lanes.rows) ...
+//
+// `lanes` invocations share a row; a workgroup holds `rows` rows, more than one when rows are short.
+// Where neighbouring elements in memory belong to neighbouring rows (the axis worked on is not the last),
+// neighbouring invocations take neighbouring rows, so that their loads join; else neighbouring columns.
+#ifndef KERNELS_REDUCE_LANES_H_
+#define KERNELS_REDUCE_LANES_H_
+
+#include <cstdint>
+
+#include "rlxgpu/compile/emit.h"
+#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/graph/target.h"
+
+namespace rlxgpu {
+
+struct RowsOf {
+  int64_t rows = 1;
+  int64_t cols = 1;
+  int64_t inner = 1;  // elements between neighbours of one row; so many neighbouring rows lie side by side
+};
+
+struct Lanes {
+  int64_t lanes = 1;      // a power of two
+  int64_t rows = 1;       // a power of two
+  int64_t lane_step = 1;  // between invocations that share a row
+  int64_t row_step = 1;   // between invocations of neighbouring rows
+  FoldedGrid grid;
+};
+
+constexpr int64_t power_of_two_below(int64_t n) {
+  int64_t power = 1;
+  while (power * 2 <= n) power *= 2;
+  return power;
+}
+
+// Software adapters pay 50 ns a subgroup for a barrier: one subgroup there. Elsewhere 256 invocations,
+// the default limit, and at least four columns for each.
+constexpr Lanes lanes_of(const RowsOf& of, const Target& target) {
+  const int64_t group = target.adapter_class == AdapterClass::software ? 8 : power_of_two_below(target.max_invocations < 256 ? target.max_invocations : 256);
+  const auto at_most = [](int64_t n, int64_t most) { return n < most ? n : most; };
+  Lanes lanes;
+  if (of.inner > 1) {
+    lanes.rows = at_most(power_of_two_below(of.inner), at_most(32, group));
+    lanes.lanes = at_most(power_of_two_below(of.cols / 4), group / lanes.rows);
+    lanes.lane_step = lanes.rows;
+  } else {
+    lanes.lanes = at_most(power_of_two_below(of.cols / 4), group);
+    lanes.rows = at_most(power_of_two_below(of.rows), group / lanes.lanes);
+    lanes.row_step = lanes.lanes;
+  }
+  lanes.grid = fold_grid(ceil_div(of.rows, lanes.rows), target.max_groups);
+  return lanes;
+}
+
+}  // namespace rlxgpu
+
+#endif  // KERNELS_REDUCE_LANES_H_

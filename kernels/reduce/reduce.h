@@ -1,0 +1,281 @@
+// Reductions over any axes: sum mean prod reduce_max reduce_min l1 l2 sum_square log_sum_exp any all.
+//
+//   Tensor m = mean(x, {1, 2}, {.keep_dims = true});   // [8, 16, 16, 3] -> [8, 1, 1, 3]
+//   Tensor s = sum(x * x);                             // all axes: a scalar; the product joins the kernel
+//
+// The result has x's dtype. Floats are summed in f32 whatever their storage type; integers wrap (an i8
+// sum wraps to i8). mean, l1, l2, sum_square and log_sum_exp need a float, any and all a bool. Over no
+// elements: sum 0, prod 1, mean NaN, log_sum_exp -infinity, reduce_max the least value of the type
+// (-infinity), reduce_min the greatest, any false, all true. A NaN wins reduce_max and reduce_min. At most
+// one of the reduced axes may have a run-time extent.
+#ifndef KERNELS_REDUCE_REDUCE_H_
+#define KERNELS_REDUCE_REDUCE_H_
+
+#include "kernels/reduce/axes.h"
+#include "kernels/reduce/combine.h"
+#include "kernels/reduce/lanes.h"
+#include "kernels/reduce/reference.h"
+#include "kernels/reduce/shape.h"
+#include "rlxgpu/compile/emit.h"
+#include "rlxgpu/graph/builder.h"
+
+namespace rlxgpu {
+
+struct ReduceOptions {
+  bool keep_dims = false;  // reduced axes stay, with extent 1
+};
+
+inline constexpr KernelFile kReduceFile(
+#include "kernels/reduce/reduce.wgsl"
+);
+
+// How a reduction differs from the others: what it makes of an element, how it combines two, and what
+// the result is in the end.
+struct Reduction {
+  Reduce kind;
+  Register element, acc;
+  std::string_view identity, lift, combine, finish;
+};
+
+inline constexpr std::string_view kKeepText = "fn lift(v : Elem) -> Acc { return v; }";
+inline constexpr std::string_view kHandOnText = "fn finish(acc : Acc) -> Result { return acc; }";
+
+constexpr Reduction reduction_of(Reduce kind, DType dtype) {
+  const Register reg = register_of(dtype);
+  const auto make = [&](Combine combine, std::string_view lift, std::string_view finish) {
+    return Reduction{kind, reg, reg, identity_text(combine, dtype), lift, combine_text(combine, dtype), finish};
+  };
+  switch (kind) {
+    case Reduce::sum: return make(Combine::sum, kKeepText, wrap_text(dtype));
+    case Reduce::prod: return make(Combine::prod, kKeepText, wrap_text(dtype));
+    case Reduce::max: return make(Combine::max, kKeepText, kHandOnText);
+    case Reduce::min: return make(Combine::min, kKeepText, kHandOnText);
+    case Reduce::mean: return make(Combine::sum, kKeepText, "fn finish(acc : Acc) -> Result { return acc / f32(count()); }");
+    case Reduce::l1: return make(Combine::sum, "fn lift(v : Elem) -> Acc { return abs(v); }", kHandOnText);
+    case Reduce::l2:
+      return make(Combine::sum, "fn lift(v : Elem) -> Acc { return v * v; }", "fn finish(acc : Acc) -> Result { return sqrt(acc); }");
+    case Reduce::sum_square: return make(Combine::sum, "fn lift(v : Elem) -> Acc { return v * v; }", kHandOnText);
+    case Reduce::any:
+      return {kind, reg, Register::u32, "fn identity() -> Acc { return 0u; }", "fn lift(v : Elem) -> Acc { return u32(v); }",
+              "fn combine(a : Acc, b : Acc) -> Acc { return a | b; }", "fn finish(acc : Acc) -> Result { return acc != 0u; }"};
+    case Reduce::all:
+      return {kind, reg, Register::u32, "fn identity() -> Acc { return 1u; }", "fn lift(v : Elem) -> Acc { return u32(v); }",
+              "fn combine(a : Acc, b : Acc) -> Acc { return a & b; }", "fn finish(acc : Acc) -> Result { return acc != 0u; }"};
+    case Reduce::log_sum_exp:
+      // (m, s) stands for s exp(m), where m is the greatest element so far: no exponential overflows.
+      // Nothing yet, or only -infinity: s = 0 and the least finite m, so that m - m is never infinite.
+      return {kind, reg, Register::vec2f, "fn identity() -> Acc { return vec2f(-0x1.fffffep+127f, 0.0f); }",
+              "fn lift(v : Elem) -> Acc {\n"
+              "  return select(vec2f(v, 1.0f), identity(), bitcast<u32>(v) == 0xff800000u);\n}",
+              "fn combine(a : Acc, b : Acc) -> Acc {\n"
+              "  if (is_nan(a.x)) { return a; }\n"
+              "  if (is_nan(b.x)) { return b; }\n"
+              "  let greater = select(a, b, b.x > a.x);\n"
+              "  let other = select(b, a, b.x > a.x);\n"
+              "  return vec2f(greater.x, greater.y + other.y * exp(max(other.x - greater.x, -128.0f)));\n}\n"
+              "fn is_nan(v : f32) -> bool { return (bitcast<u32>(v) & 0x7fffffffu) > 0x7f800000u; }",
+              "fn finish(acc : Acc) -> Result {\n"
+              "  if (acc.y == 0.0f) { return from_bits(0xff800000u); }\n"
+              "  if ((bitcast<u32>(acc.x) & 0x7f800000u) == 0x7f800000u) { return acc.x; }\n"
+              "  return acc.x + log(acc.y);\n}\n"
+              "fn from_bits(bits : u32) -> f32 { return bitcast<f32>(bits); }"};
+  }
+  return {};
+}
+
+// The operand seen as rows x columns: kept axes first, then reduced ones, of which the one with a
+// run-time extent comes first, so that the columns in use are the first ones.
+struct ReduceLayout {
+  int order[kMaxRank] = {};
+  int rank = 0;
+  int64_t rows = 1, cols = 1, inner = 1;  // inner: columns for each step of the first reduced axis
+  Dim steps;
+  bool adjacent_rows = false;  // neighbours in memory belong to neighbouring rows
+  int row_symbol = -1;
+
+  constexpr std::span<const int> axes() const { return {order, static_cast<size_t>(rank)}; }
+};
+
+constexpr ReduceLayout reduce_layout(const Call& call) {
+  const Shape& shape = call.operand(0).shape;
+  const ReducedAxes reduced(call.attrs.subspan(1), shape.rank());
+  ReduceLayout layout;
+  layout.rank = shape.rank();
+  int n = 0;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (reduced[axis]) continue;
+    if (n == 0) layout.row_symbol = shape.symbol(axis);
+    layout.order[n++] = axis;
+    layout.rows *= shape[axis];
+  }
+  const int first = n;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (reduced[axis] && shape.symbol(axis) >= 0) layout.order[n++] = axis;
+  }
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (reduced[axis] && shape.symbol(axis) < 0) layout.order[n++] = axis;
+  }
+  if (first < n) layout.steps = shape.dim(layout.order[first]);
+  for (int i = first; i < n; ++i) layout.cols *= shape[layout.order[i]];
+  for (int i = first + 1; i < n; ++i) layout.inner *= shape[layout.order[i]];
+  int last = shape.rank() - 1;
+  while (last >= 0 && shape[last] == 1) --last;
+  layout.adjacent_rows = last >= 0 && !reduced[last];
+  return layout;
+}
+
+// Few rows, long ones: too little work for a workgroup each, so each row is cut into parts first.
+inline constexpr int64_t kSplitRows = 64, kSplitCols = 8192;
+
+constexpr bool reduce_split_accepts(const Call& call, const Target&) {
+  const ReduceLayout layout = reduce_layout(call);
+  return layout.rows <= kSplitRows && layout.cols >= kSplitCols;
+}
+
+constexpr void reduce_rows(Emit& e, const Reduction& r) {
+  const ReduceLayout layout = reduce_layout(e.call());
+  const Lanes lanes = lanes_of({layout.rows, layout.cols, layout.adjacent_rows ? layout.rows : 1}, e.target());
+  e.dispatch(kReduceFile)
+      .type("Elem", r.element).type("Acc", r.acc).type("Result", register_of(e.call().result().dtype))
+      .number("kRows", layout.rows).number("kCols", layout.cols).number("kInner", layout.inner)
+      .number("kInnerCount", layout.inner).number("kSplits", 1).number("kChunk", layout.cols)
+      .number("kLanes", lanes.lanes).number("kGroupRows", lanes.rows)
+      .number("kLaneStep", lanes.lane_step).number("kRowStep", lanes.row_step).number("kGridRow", lanes.grid.row)
+      .extent("steps", layout.steps).extent("counted", layout.steps)
+      .input("x", e.operand(0), layout.axes())
+      .output("y", e.result())
+      .slot("identity", r.identity).slot("lift", r.lift).slot("combine", r.combine).slot("finish", r.finish)
+      .grid(lanes.grid.row, lanes.grid.rows, 1, lanes.grid.rows == 1 ? layout.row_symbol : -1);
+}
+
+constexpr DType scratch_dtype(Register reg) {
+  return reg == Register::f32 ? f32 : reg == Register::i32 ? i32 : reg == Register::u32 ? u32 : c64;
+}
+
+constexpr void reduce_split(Emit& e, const Reduction& r) {
+  const ReduceLayout layout = reduce_layout(e.call());
+  // At least 2048 columns a part, and not more parts than one workgroup combines in a few steps.
+  const int64_t wanted = ceil_div(layout.cols, 2048);
+  const int64_t chunk = ceil_div(layout.cols, wanted < 512 ? wanted : 512);
+  const int64_t splits = ceil_div(layout.cols, chunk);
+  const Ref parts = e.scratch(scratch_dtype(r.acc), {layout.rows, splits});
+  Lanes lanes = lanes_of({layout.rows * splits, chunk, 1}, e.target());
+  e.dispatch(kReduceFile)
+      .type("Elem", r.element).type("Acc", r.acc).type("Result", r.acc)
+      .number("kRows", layout.rows).number("kCols", layout.cols).number("kInner", layout.inner)
+      .number("kInnerCount", 1).number("kSplits", splits).number("kChunk", chunk)
+      .number("kLanes", lanes.lanes).number("kGroupRows", lanes.rows)
+      .number("kLaneStep", lanes.lane_step).number("kRowStep", lanes.row_step).number("kGridRow", lanes.grid.row)
+      .extent("steps", layout.steps).extent("counted", 1)
+      .input("x", e.operand(0), layout.axes())
+      .output("y", parts)
+      .slot("identity", r.identity).slot("lift", r.lift).slot("combine", r.combine).slot("finish", kHandOnText)
+      .grid(lanes.grid.row, lanes.grid.rows);
+
+  lanes = lanes_of({layout.rows, splits, 1}, e.target());
+  const bool counts = r.kind == Reduce::mean;  // a run-time number that nobody reads is not declared
+  e.dispatch(kReduceFile)
+      .type("Elem", r.acc).type("Acc", r.acc).type("Result", register_of(e.call().result().dtype))
+      .number("kRows", layout.rows).number("kCols", splits).number("kInner", 1)
+      .number("kInnerCount", layout.inner).number("kSplits", 1).number("kChunk", splits)
+      .number("kLanes", lanes.lanes).number("kGroupRows", lanes.rows)
+      .number("kLaneStep", lanes.lane_step).number("kRowStep", lanes.row_step).number("kGridRow", lanes.grid.row)
+      .extent("steps", splits).extent("counted", counts ? layout.steps : Dim(1))
+      .input("x", parts)
+      .output("y", e.result())
+      .slot("identity", r.identity).slot("lift", kKeepText).slot("combine", r.combine).slot("finish", r.finish)
+      .grid(lanes.grid.row, lanes.grid.rows);
+}
+
+template <Reduce kKind>
+constexpr void reduce_rows_emit(Emit& e) {
+  reduce_rows(e, reduction_of(kKind, e.call().operand(0).dtype));
+}
+template <Reduce kKind>
+constexpr void reduce_split_emit(Emit& e) {
+  reduce_split(e, reduction_of(kKind, e.call().operand(0).dtype));
+}
+template <Reduce kKind>
+inline constexpr Variant kReduceVariants[] = {
+    {"split", reduce_split_accepts, reduce_split_emit<kKind>},
+    {"rows", nullptr, reduce_rows_emit<kKind>},
+};
+
+constexpr Cost reduce_cost(const Call& call) { return {static_cast<double>(call.operand(0).shape.count()), 0}; }
+
+template <Reduce kKind>
+constexpr OpDef reduce_op(std::string_view name) {
+  OpDef op;
+  op.name = name;
+  op.infer = reduce_infer<kKind>;
+  op.variants = kReduceVariants<kKind>;
+  op.absorbs = 1;
+  op.absorbs_after = true;
+  op.cost = reduce_cost;
+  op.reference = reduce_reference<kKind>;
+  return op;
+}
+
+inline constexpr OpDef kSum = reduce_op<Reduce::sum>("sum");
+inline constexpr OpDef kMean = reduce_op<Reduce::mean>("mean");
+inline constexpr OpDef kProd = reduce_op<Reduce::prod>("prod");
+inline constexpr OpDef kReduceMax = reduce_op<Reduce::max>("reduce_max");
+inline constexpr OpDef kReduceMin = reduce_op<Reduce::min>("reduce_min");
+inline constexpr OpDef kL1 = reduce_op<Reduce::l1>("l1");
+inline constexpr OpDef kL2 = reduce_op<Reduce::l2>("l2");
+inline constexpr OpDef kSumSquare = reduce_op<Reduce::sum_square>("sum_square");
+inline constexpr OpDef kLogSumExp = reduce_op<Reduce::log_sum_exp>("log_sum_exp");
+inline constexpr OpDef kAny = reduce_op<Reduce::any>("any");
+inline constexpr OpDef kAll = reduce_op<Reduce::all>("all");
+
+constexpr Tensor reduce(const OpDef& op, Tensor x, const Axes& axes, ReduceOptions options, Site site) {
+  int64_t attrs[kMaxRank + 1] = {options.keep_dims};
+  const int given = axes.count < kMaxRank ? axes.count : kMaxRank;
+  for (int i = 0; i < given; ++i) attrs[1 + i] = axes.axis[i];
+  int count = given;
+  if (axes.count == 0) {
+    for (; count < x.shape().rank(); ++count) attrs[1 + count] = count;
+  }
+  return apply(op, {x}, std::span<const int64_t>(attrs, static_cast<size_t>(count + 1)), site);
+}
+
+constexpr Tensor sum(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
+  return reduce(kSum, x, axes, options, site);
+}
+constexpr Tensor mean(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
+  return reduce(kMean, x, axes, options, site);
+}
+constexpr Tensor prod(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
+  return reduce(kProd, x, axes, options, site);
+}
+// Not max and min, which are of two tensors, element by element.
+constexpr Tensor reduce_max(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
+  return reduce(kReduceMax, x, axes, options, site);
+}
+constexpr Tensor reduce_min(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
+  return reduce(kReduceMin, x, axes, options, site);
+}
+// The sum of magnitudes; the root of the sum of squares; the sum of squares.
+constexpr Tensor l1(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
+  return reduce(kL1, x, axes, options, site);
+}
+constexpr Tensor l2(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
+  return reduce(kL2, x, axes, options, site);
+}
+constexpr Tensor sum_square(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
+  return reduce(kSumSquare, x, axes, options, site);
+}
+// log(sum(exp(x))), without overflow.
+constexpr Tensor log_sum_exp(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
+  return reduce(kLogSumExp, x, axes, options, site);
+}
+constexpr Tensor any(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
+  return reduce(kAny, x, axes, options, site);
+}
+constexpr Tensor all(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
+  return reduce(kAll, x, axes, options, site);
+}
+
+}  // namespace rlxgpu
+
+#endif  // KERNELS_REDUCE_REDUCE_H_

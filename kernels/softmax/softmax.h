@@ -1,0 +1,90 @@
+// softmax(x, axis) and log_softmax(x, axis): exp(x) over its sum along one axis, and the logarithm of it.
+//
+//   Tensor p = softmax(scores * scale);   // the last axis; the product joins the kernel
+//
+// x: f32, f16 or bf16, computed in f32. A row that holds a NaN or +infinity, or nothing but -infinity,
+// is NaN throughout, as in NumPy. (attention gives zeros for a row that is masked entirely.)
+#ifndef KERNELS_SOFTMAX_SOFTMAX_H_
+#define KERNELS_SOFTMAX_SOFTMAX_H_
+
+#include "kernels/reduce/lanes.h"
+#include "kernels/softmax/reference.h"
+#include "rlxgpu/compile/emit.h"
+#include "rlxgpu/graph/builder.h"
+
+namespace rlxgpu {
+
+inline constexpr KernelFile kSoftmaxFile(
+#include "kernels/softmax/softmax.wgsl"
+);
+
+// Attributes: the axis.
+constexpr void softmax_infer(Infer& infer) {
+  const Shape& shape = infer.shape(0);
+  if (!is_float(infer.dtype(0))) return infer.fail("needs a float, not ", name_of(infer.dtype(0)));
+  if (normalise_axis(infer.attr(0), shape.rank()) < 0) {
+    return infer.fail("axis ", infer.attr(0), " does not exist in rank ", shape.rank());
+  }
+  infer.result(infer.dtype(0), shape);
+}
+
+constexpr void softmax_emit(Emit& e, std::string_view normalised) {
+  const Shape& shape = e.call().operand(0).shape;
+  const int axis = normalise_axis(e.attr(0), shape.rank());
+  const int64_t inner = shape.count(axis + 1, shape.rank());
+  const int64_t rows = shape.count(0, axis) * inner;
+  const Lanes lanes = lanes_of({rows, shape[axis], inner}, e.target());
+  const int row_symbol = axis > 0 && lanes.grid.rows == 1 ? shape.symbol(0) : -1;
+  e.dispatch(kSoftmaxFile)
+      .number("kRows", rows).number("kCols", shape[axis]).number("kInner", inner)
+      .number("kLanes", lanes.lanes).number("kGroupRows", lanes.rows)
+      .number("kLaneStep", lanes.lane_step).number("kRowStep", lanes.row_step).number("kGridRow", lanes.grid.row)
+      .extent("cols", shape.dim(axis))
+      .input("x", e.operand(0))
+      .output("y", e.result())
+      .slot("normalised", normalised)
+      .grid(lanes.grid.row, lanes.grid.rows, 1, row_symbol);
+}
+
+constexpr void softmax_rows_emit(Emit& e) {
+  softmax_emit(e, "fn normalised(v : f32, m : f32, s : f32) -> f32 { return decay(v - m) / s; }");
+}
+constexpr void log_softmax_rows_emit(Emit& e) {
+  softmax_emit(e, "fn normalised(v : f32, m : f32, s : f32) -> f32 { return (v - m) - log(s); }");
+}
+
+inline constexpr Variant kSoftmaxVariants[] = {{"rows", nullptr, softmax_rows_emit}};
+inline constexpr Variant kLogSoftmaxVariants[] = {{"rows", nullptr, log_softmax_rows_emit}};
+
+// A difference, an exponential, a sum and a division for each element.
+constexpr Cost softmax_cost(const Call& call) { return {4.0 * static_cast<double>(call.operand(0).shape.count()), 0}; }
+
+inline constexpr OpDef kSoftmax{
+    .name = "softmax",
+    .infer = softmax_infer,
+    .variants = kSoftmaxVariants,
+    .absorbs = 1,
+    .absorbs_after = true,
+    .cost = softmax_cost,
+    .reference = softmax_reference,
+};
+inline constexpr OpDef kLogSoftmax{
+    .name = "log_softmax",
+    .infer = softmax_infer,
+    .variants = kLogSoftmaxVariants,
+    .absorbs = 1,
+    .absorbs_after = true,
+    .cost = softmax_cost,
+    .reference = log_softmax_reference,
+};
+
+constexpr Tensor softmax(Tensor x, int axis = -1, Site site = std::source_location::current()) {
+  return apply(kSoftmax, {x}, {axis}, site);
+}
+constexpr Tensor log_softmax(Tensor x, int axis = -1, Site site = std::source_location::current()) {
+  return apply(kLogSoftmax, {x}, {axis}, site);
+}
+
+}  // namespace rlxgpu
+
+#endif  // KERNELS_SOFTMAX_SOFTMAX_H_
