@@ -157,10 +157,9 @@ int rank(const AdapterInfo& info, Power power) {
   return 4 * (info.backend == Backend::d3d11 || opengl) + rank;
 }
 
-}  // namespace
-
-Found find_adapters(Backend backend, Power power, bool experimental) {
-  Found found;
+// One for the process, never released: a new one would load the drivers again (25 ms), and whatever lives until exit
+// may still refer to it.
+const dawn::native::Instance& instance_of(bool experimental) {
   const auto timed = wgpu::InstanceFeatureName::TimedWaitAny;
   const char* const unsafe[] = {"allow_unsafe_apis"};
   wgpu::DawnTogglesDescriptor instance_toggles{};
@@ -170,9 +169,20 @@ Found find_adapters(Backend backend, Power power, bool experimental) {
   instance.nextInChain = &instance_toggles;
   instance.requiredFeatureCount = 1;
   instance.requiredFeatures = &timed;
-  const dawn::native::Instance native(&instance);
-  found.instance = wgpu::Instance(native.Get());
+  static const dawn::native::Instance* instances[2] = {};  // guarded by find_adapters
+  const dawn::native::Instance*& made = instances[experimental];
+  if (made == nullptr) made = new dawn::native::Instance(&instance);
+  return *made;
+}
 
+}  // namespace
+
+Found find_adapters(Backend backend, Power power, bool experimental) {
+  static std::mutex* const mutex = new std::mutex;
+  const std::lock_guard lock(*mutex);
+  Found found;
+  const dawn::native::Instance& native = instance_of(experimental);
+  found.instance = wgpu::Instance(native.Get());
   const char* const f16[] = {"vulkan_enable_f16_on_nvidia"};
   wgpu::DawnTogglesDescriptor adapter_toggles{};
   adapter_toggles.enabledToggleCount = 1;

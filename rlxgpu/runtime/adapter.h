@@ -2,7 +2,7 @@
 //
 //   for (const AdapterInfo& adapter : *list_adapters()) std::cout << adapter.label() << "\n";
 //
-// Listing loads the drivers, some tens of milliseconds; nothing is kept. Thread-safe.
+// The first listing loads the drivers, some tens of milliseconds. Thread-safe.
 #ifndef RLXGPU_RUNTIME_ADAPTER_H_
 #define RLXGPU_RUNTIME_ADAPTER_H_
 

@@ -1,5 +1,7 @@
 #include "rlxgpu/runtime/device.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 
@@ -61,7 +63,8 @@ void store_blob(std::span<const std::byte> key, std::span<const std::byte> value
 }
 
 constexpr uint64_t kCacheBytes = uint64_t{256} << 20;
-constexpr uint64_t kReadPiece = uint64_t{64} << 20;   // of staging memory for one read
+constexpr uint64_t kReadPiece = uint64_t{32} << 20;   // of staging memory for one read, a power of two
+constexpr size_t kFreeStaging = 4;                    // staging buffers kept between reads
 constexpr uint64_t kWritePiece = uint64_t{16} << 20;  // between flushes of Dawn's own staging memory
 
 }  // namespace
@@ -87,6 +90,7 @@ absl::Status ErrorCapture::status(std::string_view what) {
 
 DeviceState::~DeviceState() {
   pipelines.clear();
+  free_staging.clear();
   queue = nullptr;
   if (device) device.Destroy();
   device = nullptr;
@@ -144,11 +148,24 @@ absl::Status DeviceState::read(const wgpu::Buffer& buffer, uint64_t offset, std:
   if (absl::Status status = loss_status(); !status.ok()) return status;
   if (out.empty()) return absl::OkStatus();
   ErrorCapture errors;
-  wgpu::BufferDescriptor descriptor{};
-  descriptor.label = "read";
-  descriptor.size = round_up(std::min<uint64_t>(out.size(), kReadPiece), 8);
-  descriptor.usage = wgpu::BufferUsage::MapRead | wgpu::BufferUsage::CopyDst;
-  const wgpu::Buffer staging = device.CreateBuffer(&descriptor);
+  const uint64_t size = std::bit_ceil(std::clamp<uint64_t>(out.size(), 4096, kReadPiece));
+  wgpu::Buffer staging;
+  {
+    const std::lock_guard lock(staging_mutex);
+    const auto fits = [size](const wgpu::Buffer& buffer) { return buffer.GetSize() == size; };
+    const auto found = std::find_if(free_staging.begin(), free_staging.end(), fits);
+    if (found != free_staging.end()) {
+      staging = std::move(*found);
+      free_staging.erase(found);
+    }
+  }
+  if (!staging) {
+    wgpu::BufferDescriptor descriptor{};
+    descriptor.label = "read";
+    descriptor.size = size;
+    descriptor.usage = wgpu::BufferUsage::MapRead | wgpu::BufferUsage::CopyDst;
+    staging = device.CreateBuffer(&descriptor);
+  }
   for (uint64_t at = 0; at < out.size(); at += kReadPiece) {
     const uint64_t piece = std::min<uint64_t>(kReadPiece, out.size() - at), words = round_up(piece, 4);
     const wgpu::CommandEncoder encoder = device.CreateCommandEncoder();
@@ -173,6 +190,9 @@ absl::Status DeviceState::read(const wgpu::Buffer& buffer, uint64_t offset, std:
     std::memcpy(out.data() + at, memory, piece);
     staging.Unmap();
   }
+  const std::lock_guard lock(staging_mutex);
+  if (free_staging.size() == kFreeStaging) free_staging.erase(free_staging.begin());
+  free_staging.push_back(std::move(staging));
   return absl::OkStatus();
 }
 
@@ -206,6 +226,39 @@ absl::StatusOr<size_t> choose(const std::vector<internal::FoundAdapter>& adapter
   }
   return absl::NotFoundError(
       absl::StrCat("no adapter named like \"", wanted, "\"", source, "; there are:", list_of(adapters)));
+}
+
+// A Device may be a global, but a driver's own globals go first, and then nothing of it can be called any more. So at
+// exit, while drivers still work, every device that lives is ended and its state kept for ever: what is destroyed later
+// finds a dead device, as after any other loss.
+struct LiveDevices {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<DeviceState>> devices;
+  std::vector<std::shared_ptr<DeviceState>> kept;
+};
+LiveDevices& live_devices() {
+  static LiveDevices* const devices = new LiveDevices;
+  return *devices;
+}
+
+void end_devices_at_exit() {
+  LiveDevices& live = live_devices();
+  const std::lock_guard lock(live.mutex);
+  for (const std::weak_ptr<DeviceState>& weak : live.devices) {
+    const std::shared_ptr<DeviceState> device = weak.lock();
+    if (!device) continue;
+    device->device.Destroy();
+    live.kept.push_back(device);
+  }
+  live.devices.clear();
+}
+
+void end_at_exit(const std::shared_ptr<DeviceState>& device) {
+  LiveDevices& live = live_devices();
+  const std::lock_guard lock(live.mutex);
+  std::erase_if(live.devices, [](const std::weak_ptr<DeviceState>& other) { return other.expired(); });
+  live.devices.push_back(device);
+  std::atexit(end_devices_at_exit);  // each time: a driver loaded since the last time registered its own end after ours
 }
 
 std::vector<const char*> pointers(const std::vector<std::string>& strings) {
@@ -282,6 +335,7 @@ absl::StatusOr<Device> open_device(const DeviceOptions& options) {
     state->target = state->adapter.target;
     state->max_buffer_bytes = state->adapter.max_buffer_bytes;
   }
+  end_at_exit(state);
   return Device(std::move(state));
 }
 

@@ -64,6 +64,8 @@ struct DeviceState {
   wgpu::Device device;
   wgpu::Queue queue;
   Pipelines pipelines;
+  std::mutex staging_mutex;
+  std::vector<wgpu::Buffer> free_staging;  // for read()
 
   ~DeviceState();
 

@@ -36,8 +36,8 @@ void for_each_run(const Shape& present, const Shape& built, size_t element, cons
 
 }  // namespace
 
-absl::StatusOr<Session> Session::create(const Device& device, const ProgramView& program, std::span<const std::string_view> kernels,
-                                        const EngineOptions& options) {
+absl::StatusOr<Session> Session::create(const Device& device, const ProgramView& program,
+                                        std::span<const std::string_view> kernels, const EngineOptions& options) {
   absl::StatusOr<Engine> engine = Engine::create(device, program, kernels, options);
   if (!engine.ok()) return engine.status();
   Session session;
@@ -74,7 +74,8 @@ Shape Session::present(const Shape& built) const {
   Shape shape;
   for (int axis = 0; axis < built.rank(); ++axis) {
     const int symbol = built.symbol(axis);
-    shape.push_back(symbol < 0 ? Dim(built[axis]) : Dim(static_cast<int64_t>(scalars_[static_cast<size_t>(symbol)].value)));
+    shape.push_back(symbol < 0 ? Dim(built[axis])
+                               : Dim(static_cast<int64_t>(scalars_[static_cast<size_t>(symbol)].value)));
   }
   return shape;
 }
@@ -89,14 +90,16 @@ absl::Status Session::check_access(int port, DType dtype, int64_t count) const {
   }
   const Shape shape = present(info.shape);
   if (shape.count() != count) {
-    return absl::InvalidArgumentError(absl::StrCat("\"", info.name, "\" has ", shape.count(), " elements, ", text_of(shape), "; ", count, " given"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", info.name, "\" has ", shape.count(), " elements, ", text_of(shape), "; ", count, " given"));
   }
   return absl::OkStatus();
 }
 
 absl::Status Session::set(int port, DType dtype, int64_t count, const void* data) {
   const PortInfo& info = ports_[static_cast<size_t>(port)];
-  if (info.role == BufferRole::output) return absl::InvalidArgumentError(absl::StrCat("\"", info.name, "\" is an output: it is not set"));
+  if (info.role == BufferRole::output)
+    return absl::InvalidArgumentError(absl::StrCat("\"", info.name, "\" is an output: it is not set"));
   if (absl::Status status = check_access(port, dtype, count); !status.ok()) return status;
   const size_t bytes = static_cast<size_t>(count) * static_cast<size_t>(bytes_of(info.dtype));
   const std::span<const std::byte> given(static_cast<const std::byte*>(data), bytes);
@@ -104,8 +107,9 @@ absl::Status Session::set(int port, DType dtype, int64_t count, const void* data
   if (info.role == BufferRole::state) return engine_.states().set(info.name, info.dtype, info.shape, given);
   if (!info.shape.dynamic()) return engine_.set_input(port, given);
   std::vector<std::byte> built(storage_bytes(info.dtype, info.shape.count()));
-  for_each_run(present(info.shape), info.shape, static_cast<size_t>(bytes_of(info.dtype)),
-               [&](size_t dense, size_t spread, size_t n) { std::memcpy(built.data() + spread, given.data() + dense, n); });
+  for_each_run(
+      present(info.shape), info.shape, static_cast<size_t>(bytes_of(info.dtype)),
+      [&](size_t dense, size_t spread, size_t n) { std::memcpy(built.data() + spread, given.data() + dense, n); });
   built.resize(static_cast<size_t>(info.shape.count()) * static_cast<size_t>(bytes_of(info.dtype)));
   return engine_.set_input(port, built);
 }
@@ -113,11 +117,13 @@ absl::Status Session::set(int port, DType dtype, int64_t count, const void* data
 absl::Status Session::set_scalar(int scalar, double value) {
   ScalarInfo& info = scalars_[static_cast<size_t>(scalar)];
   if (info.most >= 0 && !(value >= 0 && value <= static_cast<double>(info.most))) {
-    return absl::InvalidArgumentError(absl::StrCat("extent \"", info.name, "\" is ", value, "; it must lie in 0 to ", info.most));
+    return absl::InvalidArgumentError(
+        absl::StrCat("extent \"", info.name, "\" is ", value, "; it must lie in 0 to ", info.most));
   }
   const double low = info.dtype == i32 ? -2147483648.0 : 0.0, high = info.dtype == i32 ? 2147483647.0 : 4294967295.0;
   if (info.dtype != f32 && !(value >= low && value <= high)) {
-    return absl::InvalidArgumentError(absl::StrCat("scalar \"", info.name, "\" is ", value, ", outside ", name_of(info.dtype)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("scalar \"", info.name, "\" is ", value, ", outside ", name_of(info.dtype)));
   }
   info.value = value;
   return engine_.set_scalar(scalar, word_of(value, info.dtype));
@@ -134,8 +140,9 @@ absl::Status Session::get(int port, DType dtype, int64_t count, void* data) {
   if (!info.shape.dynamic()) return engine_.get_output(port, out);
   std::vector<std::byte> built(static_cast<size_t>(info.shape.count()) * element);
   if (absl::Status status = engine_.get_output(port, built); !status.ok()) return status;
-  for_each_run(present(info.shape), info.shape, element,
-               [&](size_t dense, size_t spread, size_t n) { std::memcpy(out.data() + dense, built.data() + spread, n); });
+  for_each_run(present(info.shape), info.shape, element, [&](size_t dense, size_t spread, size_t n) {
+    std::memcpy(out.data() + dense, built.data() + spread, n);
+  });
   return absl::OkStatus();
 }
 

@@ -23,8 +23,8 @@ namespace rlxgpu {
 class Session {
  public:
   Session() = default;
-  static absl::StatusOr<Session> create(const Device& device, const ProgramView& program, std::span<const std::string_view> kernels,
-                                        const EngineOptions& options);
+  static absl::StatusOr<Session> create(const Device& device, const ProgramView& program,
+                                        std::span<const std::string_view> kernels, const EngineOptions& options);
 
   // Index of the input, weight, state, output or scalar of that name, or -1.
   int find_port(std::string_view name) const;
