@@ -165,8 +165,11 @@ const dawn::native::Instance& instance_of(bool experimental) {
   wgpu::DawnTogglesDescriptor instance_toggles{};
   instance_toggles.enabledToggleCount = experimental ? 1 : 0;
   instance_toggles.enabledToggles = unsafe;
+  dawn::native::DawnInstanceDescriptor quiet{};  // else Dawn writes to stderr, for one when there is no driver
+  quiet.nextInChain = &instance_toggles;
+  quiet.SetLoggingCallback([](wgpu::LoggingType, wgpu::StringView) {});
   wgpu::InstanceDescriptor instance{};
-  instance.nextInChain = &instance_toggles;
+  instance.nextInChain = &quiet;
   instance.requiredFeatureCount = 1;
   instance.requiredFeatures = &timed;
   static const dawn::native::Instance* instances[2] = {};  // guarded by find_adapters

@@ -47,6 +47,10 @@ void on_loss(const wgpu::Device&, wgpu::DeviceLostReason reason, wgpu::StringVie
   state->lost = true;
 }
 
+void on_log(wgpu::LoggingType, wgpu::StringView message, DeviceState* state) {
+  if (state->log) state->log(std::string_view(message));
+}
+
 size_t load_blob(std::span<const std::byte> key, std::span<std::byte> value, BlobCache* cache) {
   // Dawn asks twice, for the size and for the bytes. The entry may change in between: then give nothing of it.
   const std::string blob = cache->load({reinterpret_cast<const char*>(key.data()), key.size()});
@@ -328,6 +332,8 @@ absl::StatusOr<Device> open_device(const DeviceOptions& options) {
   if (!waited.ok()) return waited;
   if (!state->device) return absl::UnavailableError(absl::StrCat(state->adapter.label(), ": no device: ", message));
   state->queue = state->device.GetQueue();
+  state->log = options.log;
+  state->device.SetLoggingCallback(internal::on_log, state.get());  // without one, Dawn writes to stderr
   state->timestamps = state->adapter.timestamps;
   if (options.portable) {
     state->target.adapter_class = state->adapter.target.adapter_class;

@@ -9,6 +9,7 @@
 #ifndef RLXGPU_RUNTIME_DEVICE_H_
 #define RLXGPU_RUNTIME_DEVICE_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,6 +36,7 @@ struct DeviceOptions {
   bool disk_cache = true;      // of compiled kernels: see blob_cache.h
   std::string cache_dir = {};  // empty: $RLXGPU_CACHE_DIR, else the user's cache folder
   std::vector<std::string> enable_toggles = {}, disable_toggles = {};  // Dawn's, for the device
+  std::function<void(std::string_view)> log = {};  // Dawn's remarks (and what "dump_shaders" prints), from any thread
 };
 
 class Device {

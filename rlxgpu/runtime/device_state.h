@@ -10,6 +10,7 @@
 #define RLXGPU_RUNTIME_DEVICE_STATE_H_
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -54,6 +55,7 @@ struct DeviceState {
   absl::Status unclaimed;  // guarded by mutex; the first error outside any ErrorCapture
   std::atomic<bool> lost = false;
   std::unique_ptr<BlobCache> cache;
+  std::function<void(std::string_view)> log;
 
   AdapterInfo adapter;
   Target target;

@@ -170,5 +170,15 @@ TEST_CASE("more memory than a buffer may have is refused", "[gpu]") {
   CHECK(device_or_skip().status().ok());
 }
 
+TEST_CASE("Dawn's remarks go where they are asked to go", "[gpu]") {
+  std::string log;
+  const Device device =
+      open_or_skip({.disk_cache = false, .enable_toggles = {"dump_shaders"}, .log = [&](std::string_view text) {
+                      absl::StrAppend(&log, text);
+                    }});
+  REQUIRE(doubler(5).engine(device).ok());
+  CHECK(absl::StrContains(log, "workgroup_size"));
+}
+
 }  // namespace
 }  // namespace rlxgpu::testing

@@ -245,6 +245,7 @@ TEST_CASE("a dispatch that Dawn rejects fails the run, and the engine says so wh
 }
 
 TEST_CASE("malformed programs are refused", "[gpu]") {
+  const Device device = device_or_skip();
   HandMade p = doubler(4);
   SECTION("kernel") { p.program.steps[0].kernel = 3; }
   SECTION("binding") { p.program.bindings[0].tensor = 9; }
@@ -253,7 +254,7 @@ TEST_CASE("malformed programs are refused", "[gpu]") {
   SECTION("port") { p.program.ports[0].tensor = 2; }
   SECTION("name") { p.program.ports[0].name = {5, 100}; }
   SECTION("scalar") { p.program.steps[0].grid_scalar = 1; }
-  CHECK(p.engine(device_or_skip()).status().code() == absl::StatusCode::kInvalidArgument);
+  CHECK(p.engine(device).status().code() == absl::StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("a target that the device does not cover is refused with the difference", "[gpu]") {
