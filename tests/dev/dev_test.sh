@@ -4,7 +4,7 @@
 set -u
 checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'kill -KILL $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
 failures=0
 unset RLXGPU_IN_ROOT
 export RLXGPU_IGNORE_HOST=1  # as on a machine without Bazel and Dawn
@@ -24,12 +24,13 @@ test_case() {  # NAME FUNCTION: passes when the function succeeds; what it print
 
 # Runs a function of dev, with fakes before the real programs.
 call() { PATH=$work/bin:$PATH bash -c '. "$1/dev" && "${@:2}"' dev "$checkout" "$@"; }
-make() { call eval 'find_cache && make_root "${list:-$base_packages}" && echo "made $root"'; }
+make() { call eval "$make"; }
+make='find_cache && make_root "${list:-$base_packages}" && echo "made $root"'
 says() { grep -F -- "$1" "$work/output" >/dev/null || { echo "expected to read: $1"; return 1; }; }
 fails() { ! "$@"; }
 empty() { [ -z "$(find "$roots" -mindepth 1 -maxdepth 1 ! -name lock ! -name log)" ] || { ls -l "$roots"; return 1; }; }
 wait_for() { for _ in $(seq 100); do "$@" && return; sleep 0.05; done; echo "waited in vain: $*"; return 1; }
-running() { pgrep -f "sleep 98765.$$" >/dev/null; }
+running() { ! flock --nonblock "$work/alive" true; }
 
 # FAKE says what the fake does: nothing (a good root), hang, or the words of an error.
 mkdir "$work/bin"
@@ -40,7 +41,7 @@ echo "\$folder" >>"$work/calls"
 mkdir -p "\$folder"/{usr/bin,var/lib/dpkg,tmp}
 case \${FAKE:-} in
   "") sleep 0.5; cp /bin/true "\$folder/usr/bin/bazel"; echo status >"\$folder/var/lib/dpkg/status" ;;
-  hang) mount -t tmpfs none "\$folder/tmp"; sleep 98765.$$ ;;
+  hang) mount -t tmpfs none "\$folder/tmp"; exec 7>"$work/alive"; flock 7; sleep 1000 ;;
   *) echo "\$FAKE"; exit 1 ;;
 esac
 TEXT
@@ -99,20 +100,23 @@ disk_too_full() {
   [ $status = 0 ] && says "17 MB are free" && empty
 }
 
-start_hanging() {
-  FAKE=hang make &
-  wait_for running
-  dev=$(pgrep -f "bash -c . .*dev $checkout eval find_cache" | head -n 1)
+# Starts a make that does not end, and gives it a signal.
+hang_and_signal() {  # SIGNAL
+  local dev
+  FAKE=hang PATH=$work/bin:$PATH bash -c '. "$1/dev" && eval "$2"' dev "$checkout" "$make" &
+  dev=$!
+  wait_for running && kill "-$1" "$dev" && wait_for fails running && wait "$dev"
 }
 
 terminated() {
-  start_hanging && kill -TERM "$dev" && wait_for fails running && wait
+  hang_and_signal TERM
+  fails running || return
   says "interrupted; nothing half-made is left" && empty
 }
 
 killed_and_started_again() {
-  start_hanging && kill -KILL "$dev" && wait_for fails running && wait
-  fails empty >/dev/null && fails grep "$roots" /proc/mounts && make && says "removing what an interrupted build left" || return
+  hang_and_signal KILL
+  fails running && fails empty >/dev/null && fails grep "$roots" /proc/mounts && make && says "removing what an interrupted build left" || return
   [ "$(ls -d "$roots"/*.tmp.* 2>/dev/null)" = "" ]
 }
 

@@ -20,10 +20,14 @@ for file in /etc/resolv.conf /etc/hosts; do
     mount --bind "$(readlink -f "$file")" "$root$file"
   fi
 done
-# Not chroot: a Bazel server started here must show the same paths in /proc to a client in another such namespace.
-cd "$root"
+# A Bazel server started here must show the same paths in /proc to clients in other such namespaces, which takes pivot_root;
+# with chroot alone, on hosts that lack it, every call starts a server of its own.
 PATH=/usr/bin:/usr/sbin:/bin:/sbin
-pivot_root . mnt
-cd /
-umount -l /mnt
-exec chroot / /bin/sh -c 'cd "$0" && exec "$@"' "${@:2}"
+if command -v pivot_root >/dev/null; then
+  cd "$root"
+  pivot_root . mnt
+  cd /
+  umount -l /mnt
+  root=/
+fi
+exec chroot "$root" /bin/sh -c 'cd "$0" && exec "$@"' "${@:2}"

@@ -69,6 +69,7 @@ start_mmdebstrap() {  # FOLDER MIRROR LIST...
     --dpkgopt=force-unsafe-io --dpkgopt='path-exclude=/usr/share/locale/*' \
     --include="$(packages_of "$@" | paste -sd,)" --customize-hook="$swiftshader" \
     --customize-hook='mkdir -p "$1/dev" "$1/proc" "$1/sys" && sed -i /host_javabase/d "$1/etc/bazel/bazelrc"' \
+    --customize-hook='find "$1" -xdev "(" ! -user 0 -o ! -group 0 ")" -exec chown -h 0:0 {} +' \
     "$forky" "$folder" "$mirror" </dev/null > >(show_progress) 2>&1 8>&- &
   maker=$!
 }
