@@ -51,4 +51,6 @@ class Emit {
 
 }  // namespace rlxgpu
 
+#include "rlxgpu/compile/lower.h"  // defines what is declared above
+
 #endif  // RLXGPU_COMPILE_EMIT_H_

@@ -352,4 +352,6 @@ class Dispatch {
 
 }  // namespace rlxgpu
 
+#include "rlxgpu/compile/emit.h"  // the three headers are one thing: each brings the others
+
 #endif  // RLXGPU_COMPILE_LOWERING_H_
