@@ -91,11 +91,11 @@ template <typename Result, typename... Args>
 MapOver<Result, Args...> map_over(Result (*)(Args...));
 
 template <auto kFunction>
-using ElementOf = typename decltype(map_over(kFunction))::Element;
+using ArgumentOf = typename decltype(map_over(kFunction))::Element;
 
 template <auto... kFunctions>
 void map_reference(reference::Call& call) {
-  constexpr bool kHasIntegers = (std::is_same_v<ElementOf<kFunctions>, int64_t> || ...);
+  constexpr bool kHasIntegers = (std::is_same_v<ArgumentOf<kFunctions>, int64_t> || ...);
   const DType dtype = call.operand(0).dtype;
   const auto fits = [dtype]<typename T>(T) {
     if (dtype == c64) return std::is_same_v<T, reference::Complex>;
@@ -104,7 +104,7 @@ void map_reference(reference::Call& call) {
   };
   static_cast<void>(dtype);
   static_cast<void>(fits);
-  ((fits(ElementOf<kFunctions>()) ? decltype(map_over(kFunctions))::run(call, kFunctions) : void()), ...);
+  ((fits(ArgumentOf<kFunctions>()) ? decltype(map_over(kFunctions))::run(call, kFunctions) : void()), ...);
 }
 
 }  // namespace internal
