@@ -105,34 +105,37 @@ constexpr auto error_text() {
   return text;
 }
 
-// A graph with an error ends up here: the text is the template argument.
+// Says the error of a graph. Older compilers cannot compute the text of a static_assert: there it is the
+// template argument of a type that has no definition.
 template <auto kText>
-struct GraphError {
-  static constexpr bool kNone = kText.size() == 0;
+struct GraphError;
+template <auto kText>
+  requires(kText.size() == 0)
+struct GraphError<kText> {};
+
+#if (defined(__clang__) && __clang_major__ >= 20) || (!defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 14)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wc++26-extensions"
+template <typename G, const Target& kTarget, bool kIsRight = kProgramSizes<G, kTarget>.error == 0>
+struct CheckGraph {
+  static_assert(kIsRight, error_text<G, kTarget>());
+  static constexpr bool kDone = true;
 };
+#pragma GCC diagnostic pop
+#else
+template <typename G, const Target& kTarget>
+struct CheckGraph {
+  static_assert(sizeof(GraphError<error_text<G, kTarget>()>) > 0);
+  static constexpr bool kDone = true;
+};
+#endif
 
 }  // namespace internal
 
 template <typename G, const Target& kTarget = kPortable>
 struct Frozen {
   static constexpr const ProgramSizes& sizes = internal::kProgramSizes<G, kTarget>;
-#if (defined(__clang__) && __clang_major__ >= 20) || (!defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 14)
-#ifdef __clang__
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wc++26-extensions"
-#else
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wc++26-extensions"
-#endif
-  static_assert(sizes.error == 0, internal::error_text<G, kTarget>());
-#ifdef __clang__
-#pragma clang diagnostic pop
-#else
-#pragma GCC diagnostic pop
-#endif
-#else
-  static_assert(internal::GraphError<internal::error_text<G, kTarget>()>::kNone, "the graph has an error: its text is in GraphError<...>");
-#endif
+  static_assert(internal::CheckGraph<G, kTarget>::kDone);
   static constexpr FrozenProgram<sizes> program{internal::build_program<G>(kTarget)};
   static constexpr ProgramView view = program.view(kTarget);
 };
