@@ -226,7 +226,9 @@ absl::StatusOr<size_t> choose(const std::vector<internal::FoundAdapter>& adapter
     source = " (from RLXGPU_ADAPTER)";
   }
   for (size_t i = 0; i < adapters.size(); ++i) {
-    if (absl::StrContainsIgnoreCase(adapters[i].info.label(), wanted)) return i;
+    std::string label = adapters[i].info.label();
+    if (absl::StrContains(label, "llvmpipe")) label += " lavapipe";  // the name that people know it by
+    if (absl::StrContainsIgnoreCase(label, wanted)) return i;
   }
   return absl::NotFoundError(
       absl::StrCat("no adapter named like \"", wanted, "\"", source, "; there are:", list_of(adapters)));

@@ -9,9 +9,12 @@
 #ifndef RLXGPU_RUNTIME_DEVICE_H_
 #define RLXGPU_RUNTIME_DEVICE_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"

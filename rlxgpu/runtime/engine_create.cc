@@ -254,6 +254,7 @@ class Creator {
         } else {
           entry.buffer = whole.buffer;
           entry.offset = whole.offset + tensor.offset;
+          // Whole vectors of four words, so that kernels may read those: offsets are multiples of 16 at least.
           entry.size = std::min(internal::round_up(tensor.bytes, 16), whole.bytes - tensor.offset);
         }
       }

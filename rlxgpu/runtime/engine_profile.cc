@@ -16,7 +16,7 @@ constexpr size_t kStepsPerSet = 2048;  // a query set holds 4096 timestamps
 // Runs steps [first, first + count), each in a pass of its own, and reads their times.
 absl::Status profile_steps(EngineState& engine, size_t first, size_t count, std::vector<StepProfile>& profiles) {
   internal::DeviceState& device = *engine.device;
-  absl::StatusOr<std::vector<uint64_t>> stamps = std::vector<uint64_t>(2 * count);
+  std::vector<uint64_t> stamps(2 * count);
   internal::ErrorCapture errors;
   wgpu::QuerySetDescriptor set_descriptor{};
   set_descriptor.type = wgpu::QueryType::Timestamp;
@@ -44,11 +44,11 @@ absl::Status profile_steps(EngineState& engine, size_t first, size_t count, std:
   if (absl::Status status = errors.status(engine.label); !status.ok()) return status;
   device.queue.Submit(1, &commands);
   if (absl::Status status = errors.status(engine.label); !status.ok()) return status;
-  if (absl::Status status = device.read(resolved, 0, std::as_writable_bytes(std::span(*stamps))); !status.ok())
+  if (absl::Status status = device.read(resolved, 0, std::as_writable_bytes(std::span(stamps))); !status.ok())
     return status;
   for (size_t i = 0; i < count; ++i) {
     const EngineStep& step = engine.steps[first + i];
-    const uint64_t begin = (*stamps)[2 * i], end = (*stamps)[2 * i + 1];
+    const uint64_t begin = stamps[2 * i], end = stamps[2 * i + 1];
     profiles.push_back({step.label, end > begin ? 1e-9 * static_cast<double>(end - begin) : 0, step.flops, step.bytes});
   }
   return absl::OkStatus();

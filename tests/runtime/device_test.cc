@@ -50,6 +50,7 @@ TEST_CASE("an adapter is chosen by a part of its label, in any case", "[gpu]") {
   const std::string part = absl::AsciiStrToUpper(name.substr(1, 6));
   CHECK(open_device({.adapter = part}).ok());
   CHECK(open_device({.adapter = "vulkan"}).ok());
+  CHECK(open_device({.adapter = "lavapipe"}).ok() == absl::StrContains(name, "llvmpipe"));
   const Variable variable("RLXGPU_ADAPTER", part);
   CHECK(open_device().ok());
 }
