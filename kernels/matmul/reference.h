@@ -2,7 +2,7 @@
 #ifndef KERNELS_MATMUL_REFERENCE_H_
 #define KERNELS_MATMUL_REFERENCE_H_
 
-#include <cmath>
+#include <cstdint>
 
 #include "rlxgpu/reference/call.h"
 
@@ -26,9 +26,6 @@ inline void matmul_reference(reference::Call& call) {
     const int64_t row = i / n % m, col = i % n;
     double sum = 0;
     for (int64_t j = 0; j < k; ++j) sum += a[(batch_a * m + row) * k + j] * b[(batch_b * k + j) * n + col];
-    // 32-bit integers wrap: exact while the sum is below 2^53.
-    if (is_integer(y.dtype)) sum = is_signed(y.dtype) ? static_cast<int32_t>(static_cast<uint32_t>(static_cast<int64_t>(sum)))
-                                                      : static_cast<uint32_t>(static_cast<int64_t>(sum));
     y[i] = sum;
   }
 }

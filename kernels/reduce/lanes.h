@@ -1,7 +1,8 @@
 // Lanes: how the rows of a kernel that works row by row (reduce, softmax, scan) are given to workgroups.
 //
 //   const Lanes lanes = lanes_of({.rows = rows, .cols = cols, .inner = 1}, e.target());
-//   e.dispatch(file).number("kLanes", lanes.lanes).number("kGroupRows", lanes.rows) ...
+//   Dispatch dispatch = e.dispatch(file);
+//   give_lanes(dispatch, lanes);          // kLanes, kGroupRows, ...
 //
 // `lanes` invocations share a row; a workgroup holds `rows` rows, more than one when rows are short.
 // Where neighbouring elements in memory belong to neighbouring rows (the axis worked on is not the last),
@@ -54,6 +55,12 @@ constexpr Lanes lanes_of(const RowsOf& of, const Target& target) {
   }
   lanes.grid = fold_grid(ceil_div(of.rows, lanes.rows), target.max_groups);
   return lanes;
+}
+
+// The parameters that every kernel file of this kind has.
+constexpr void give_lanes(Dispatch& dispatch, const Lanes& lanes) {
+  dispatch.number("kLanes", lanes.lanes).number("kGroupRows", lanes.rows);
+  dispatch.number("kLaneStep", lanes.lane_step).number("kRowStep", lanes.row_step).number("kGridRow", lanes.grid.row);
 }
 
 }  // namespace rlxgpu

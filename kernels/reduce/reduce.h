@@ -14,6 +14,8 @@
 #include "kernels/reduce/axes.h"
 #include "kernels/reduce/combine.h"
 #include "kernels/reduce/lanes.h"
+#include "kernels/reduce/layout.h"
+#include "kernels/reduce/log_sum_exp.h"
 #include "kernels/reduce/reference.h"
 #include "kernels/reduce/shape.h"
 #include "rlxgpu/compile/emit.h"
@@ -62,86 +64,20 @@ constexpr Reduction reduction_of(Reduce kind, DType dtype) {
       return {kind, reg, Register::u32, "fn identity() -> Acc { return 1u; }", "fn lift(v : Elem) -> Acc { return u32(v); }",
               "fn combine(a : Acc, b : Acc) -> Acc { return a & b; }", "fn finish(acc : Acc) -> Result { return acc != 0u; }"};
     case Reduce::log_sum_exp:
-      // (m, s) stands for s exp(m), where m is the greatest element so far: no exponential overflows.
-      // Nothing yet, or only -infinity: s = 0 and the least finite m, so that m - m is never infinite.
-      return {kind, reg, Register::vec2f, "fn identity() -> Acc { return vec2f(-0x1.fffffep+127f, 0.0f); }",
-              "fn lift(v : Elem) -> Acc {\n"
-              "  return select(vec2f(v, 1.0f), identity(), bitcast<u32>(v) == 0xff800000u);\n}",
-              "fn combine(a : Acc, b : Acc) -> Acc {\n"
-              "  if (is_nan(a.x)) { return a; }\n"
-              "  if (is_nan(b.x)) { return b; }\n"
-              "  let greater = select(a, b, b.x > a.x);\n"
-              "  let other = select(b, a, b.x > a.x);\n"
-              "  return vec2f(greater.x, greater.y + other.y * exp(max(other.x - greater.x, -128.0f)));\n}\n"
-              "fn is_nan(v : f32) -> bool { return (bitcast<u32>(v) & 0x7fffffffu) > 0x7f800000u; }",
-              "fn finish(acc : Acc) -> Result {\n"
-              "  if (acc.y == 0.0f) { return from_bits(0xff800000u); }\n"
-              "  if ((bitcast<u32>(acc.x) & 0x7f800000u) == 0x7f800000u) { return acc.x; }\n"
-              "  return acc.x + log(acc.y);\n}\n"
-              "fn from_bits(bits : u32) -> f32 { return bitcast<f32>(bits); }"};
+      return {kind, reg, Register::vec2f, kLogSumExpIdentity, kLogSumExpLift, kLogSumExpCombine, kLogSumExpFinish};
   }
   return {};
-}
-
-// The operand seen as rows x columns: kept axes first, then reduced ones, of which the one with a
-// run-time extent comes first, so that the columns in use are the first ones.
-struct ReduceLayout {
-  int order[kMaxRank] = {};
-  int rank = 0;
-  int64_t rows = 1, cols = 1, inner = 1;  // inner: columns for each step of the first reduced axis
-  Dim steps;
-  bool adjacent_rows = false;  // neighbours in memory belong to neighbouring rows
-  int row_symbol = -1;
-
-  constexpr std::span<const int> axes() const { return {order, static_cast<size_t>(rank)}; }
-};
-
-constexpr ReduceLayout reduce_layout(const Call& call) {
-  const Shape& shape = call.operand(0).shape;
-  const ReducedAxes reduced(call.attrs.subspan(1), shape.rank());
-  ReduceLayout layout;
-  layout.rank = shape.rank();
-  int n = 0;
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (reduced[axis]) continue;
-    if (n == 0) layout.row_symbol = shape.symbol(axis);
-    layout.order[n++] = axis;
-    layout.rows *= shape[axis];
-  }
-  const int first = n;
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (reduced[axis] && shape.symbol(axis) >= 0) layout.order[n++] = axis;
-  }
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (reduced[axis] && shape.symbol(axis) < 0) layout.order[n++] = axis;
-  }
-  if (first < n) layout.steps = shape.dim(layout.order[first]);
-  for (int i = first; i < n; ++i) layout.cols *= shape[layout.order[i]];
-  for (int i = first + 1; i < n; ++i) layout.inner *= shape[layout.order[i]];
-  int last = shape.rank() - 1;
-  while (last >= 0 && shape[last] == 1) --last;
-  layout.adjacent_rows = last >= 0 && !reduced[last];
-  return layout;
-}
-
-// Few rows, long ones: too little work for a workgroup each, so each row is cut into parts first.
-inline constexpr int64_t kSplitRows = 64, kSplitCols = 8192;
-
-constexpr bool reduce_split_accepts(const Call& call, const Target&) {
-  const ReduceLayout layout = reduce_layout(call);
-  return layout.rows <= kSplitRows && layout.cols >= kSplitCols;
 }
 
 constexpr void reduce_rows(Emit& e, const Reduction& r) {
   const ReduceLayout layout = reduce_layout(e.call());
   const Lanes lanes = lanes_of({layout.rows, layout.cols, layout.adjacent_rows ? layout.rows : 1}, e.target());
-  e.dispatch(kReduceFile)
-      .type("Elem", r.element).type("Acc", r.acc).type("Result", register_of(e.call().result().dtype))
-      .number("kRows", layout.rows).number("kCols", layout.cols).number("kInner", layout.inner)
-      .number("kInnerCount", layout.inner).number("kSplits", 1).number("kChunk", layout.cols)
-      .number("kLanes", lanes.lanes).number("kGroupRows", lanes.rows)
-      .number("kLaneStep", lanes.lane_step).number("kRowStep", lanes.row_step).number("kGridRow", lanes.grid.row)
-      .extent("steps", layout.steps).extent("counted", layout.steps)
+  Dispatch dispatch = e.dispatch(kReduceFile);
+  give_lanes(dispatch, lanes);
+  dispatch.type("Elem", r.element).type("Acc", r.acc).type("Result", register_of(e.call().result().dtype))
+      .number("kRows", layout.rows).number("kCols", layout.cols).number("kSplits", 1).number("kChunk", layout.cols)
+      .extent("steps", layout.steps).number("kInner", layout.inner)
+      .extent("counted", layout.steps).number("kInnerCount", layout.inner)
       .input("x", e.operand(0), layout.axes())
       .output("y", e.result())
       .slot("identity", r.identity).slot("lift", r.lift).slot("combine", r.combine).slot("finish", r.finish)
@@ -152,35 +88,34 @@ constexpr DType scratch_dtype(Register reg) {
   return reg == Register::f32 ? f32 : reg == Register::i32 ? i32 : reg == Register::u32 ? u32 : c64;
 }
 
-constexpr void reduce_split(Emit& e, const Reduction& r) {
-  const ReduceLayout layout = reduce_layout(e.call());
-  // At least 2048 columns a part, and not more parts than one workgroup combines in a few steps.
-  const int64_t wanted = ceil_div(layout.cols, 2048);
-  const int64_t chunk = ceil_div(layout.cols, wanted < 512 ? wanted : 512);
-  const int64_t splits = ceil_div(layout.cols, chunk);
-  const Ref parts = e.scratch(scratch_dtype(r.acc), {layout.rows, splits});
-  Lanes lanes = lanes_of({layout.rows * splits, chunk, 1}, e.target());
-  e.dispatch(kReduceFile)
-      .type("Elem", r.element).type("Acc", r.acc).type("Result", r.acc)
-      .number("kRows", layout.rows).number("kCols", layout.cols).number("kInner", layout.inner)
-      .number("kInnerCount", 1).number("kSplits", splits).number("kChunk", chunk)
-      .number("kLanes", lanes.lanes).number("kGroupRows", lanes.rows)
-      .number("kLaneStep", lanes.lane_step).number("kRowStep", lanes.row_step).number("kGridRow", lanes.grid.row)
-      .extent("steps", layout.steps).extent("counted", 1)
+constexpr void reduce_parts(Emit& e, const Reduction& r, const ReduceLayout& layout, const Split& split, Ref parts) {
+  const Lanes lanes = lanes_of({layout.rows * split.splits, split.chunk, 1}, e.target());
+  Dispatch dispatch = e.dispatch(kReduceFile);
+  give_lanes(dispatch, lanes);
+  dispatch.type("Elem", r.element).type("Acc", r.acc).type("Result", r.acc)
+      .number("kRows", layout.rows).number("kCols", layout.cols).number("kSplits", split.splits).number("kChunk", split.chunk)
+      .extent("steps", layout.steps).number("kInner", layout.inner)
+      .extent("counted", 1).number("kInnerCount", 1)
       .input("x", e.operand(0), layout.axes())
       .output("y", parts)
       .slot("identity", r.identity).slot("lift", r.lift).slot("combine", r.combine).slot("finish", kHandOnText)
       .grid(lanes.grid.row, lanes.grid.rows);
+}
 
-  lanes = lanes_of({layout.rows, splits, 1}, e.target());
+constexpr void reduce_split(Emit& e, const Reduction& r) {
+  const ReduceLayout layout = reduce_layout(e.call());
+  const Split split = split_of(layout.cols);
+  const Ref parts = e.scratch(scratch_dtype(r.acc), {layout.rows, split.splits});
+  reduce_parts(e, r, layout, split, parts);
+
+  const Lanes lanes = lanes_of({layout.rows, split.splits, 1}, e.target());
   const bool counts = r.kind == Reduce::mean;  // a run-time number that nobody reads is not declared
-  e.dispatch(kReduceFile)
-      .type("Elem", r.acc).type("Acc", r.acc).type("Result", register_of(e.call().result().dtype))
-      .number("kRows", layout.rows).number("kCols", splits).number("kInner", 1)
-      .number("kInnerCount", layout.inner).number("kSplits", 1).number("kChunk", splits)
-      .number("kLanes", lanes.lanes).number("kGroupRows", lanes.rows)
-      .number("kLaneStep", lanes.lane_step).number("kRowStep", lanes.row_step).number("kGridRow", lanes.grid.row)
-      .extent("steps", splits).extent("counted", counts ? layout.steps : Dim(1))
+  Dispatch dispatch = e.dispatch(kReduceFile);
+  give_lanes(dispatch, lanes);
+  dispatch.type("Elem", r.acc).type("Acc", r.acc).type("Result", register_of(e.call().result().dtype))
+      .number("kRows", layout.rows).number("kCols", split.splits).number("kSplits", 1).number("kChunk", split.splits)
+      .extent("steps", split.splits).number("kInner", 1)
+      .extent("counted", counts ? layout.steps : Dim(1)).number("kInnerCount", layout.inner)
       .input("x", parts)
       .output("y", e.result())
       .slot("identity", r.identity).slot("lift", kKeepText).slot("combine", r.combine).slot("finish", r.finish)
@@ -197,7 +132,7 @@ constexpr void reduce_split_emit(Emit& e) {
 }
 template <Reduce kKind>
 inline constexpr Variant kReduceVariants[] = {
-    {"split", reduce_split_accepts, reduce_split_emit<kKind>},
+    {"split", split_accepts, reduce_split_emit<kKind>},
     {"rows", nullptr, reduce_rows_emit<kKind>},
 };
 

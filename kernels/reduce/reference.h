@@ -37,20 +37,10 @@ inline double limit_of(DType dtype, int sign) {
   }
 }
 
-// Integers wrap to their width; floats are returned as they are.
-inline double wrapped(double value, DType dtype) {
-  if (!is_integer(dtype)) return value;
-  const double range = std::ldexp(1.0, 8 * bytes_of(dtype));
-  double rest = std::fmod(value, range);
-  if (rest < 0) rest += range;
-  return is_signed(dtype) && rest >= range / 2 ? rest - range : rest;
-}
-
-// Exact for integers, whose 32-bit products do not fit a double.
+// Integers modulo 2^32, of which narrower types keep the low bits: exact products would not fit a double.
 inline double product_of(double a, double b, DType dtype) {
   if (!is_integer(dtype)) return a * b;
-  const uint64_t product = static_cast<uint64_t>(static_cast<int64_t>(a)) * static_cast<uint64_t>(static_cast<int64_t>(b));
-  return wrapped(static_cast<double>(product & 0xffffffffu), dtype);
+  return static_cast<double>(static_cast<int32_t>(static_cast<int64_t>(a) * static_cast<int64_t>(b)));
 }
 
 inline double max_of(double a, double b) { return std::isnan(a) ? a : std::isnan(b) ? b : std::fmax(a, b); }
@@ -69,7 +59,7 @@ inline double reduced_value(Reduce kind, const std::vector<double>& row, DType d
   }
   for (const double v : row) exps += std::exp(v - max);
   switch (kind) {
-    case Reduce::sum: return wrapped(sum, dtype);
+    case Reduce::sum: return sum;
     case Reduce::mean: return sum / static_cast<double>(row.size());
     case Reduce::prod: return product;
     case Reduce::max: return max;

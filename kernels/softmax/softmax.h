@@ -35,10 +35,9 @@ constexpr void softmax_emit(Emit& e, std::string_view normalised) {
   const int64_t rows = shape.count(0, axis) * inner;
   const Lanes lanes = lanes_of({rows, shape[axis], inner}, e.target());
   const int row_symbol = axis > 0 && lanes.grid.rows == 1 ? shape.symbol(0) : -1;
-  e.dispatch(kSoftmaxFile)
-      .number("kRows", rows).number("kCols", shape[axis]).number("kInner", inner)
-      .number("kLanes", lanes.lanes).number("kGroupRows", lanes.rows)
-      .number("kLaneStep", lanes.lane_step).number("kRowStep", lanes.row_step).number("kGridRow", lanes.grid.row)
+  Dispatch dispatch = e.dispatch(kSoftmaxFile);
+  give_lanes(dispatch, lanes);
+  dispatch.number("kRows", rows).number("kCols", shape[axis]).number("kInner", inner)
       .extent("cols", shape.dim(axis))
       .input("x", e.operand(0))
       .output("y", e.result())

@@ -1,0 +1,86 @@
+#include <string>
+#include <string_view>
+
+#include "catch2/catch_test_macros.hpp"
+#include "catch2/generators/catch_generators.hpp"
+#include "kernels/matmul/matmul.h"
+#include "tests/support/agree.h"
+#include "tests/support/gpu.h"
+#include "tests/support/tolerance.h"
+
+namespace rlxgpu::testing {
+namespace {
+
+constexpr Shape product(Shape a, Shape b) {
+  Builder g;
+  return matmul(g.input("a", f32, a), g.input("b", f32, b)).shape();
+}
+
+std::string error_of(TensorType a, TensorType b) {
+  Builder g;
+  matmul(g.input("a", a.dtype, a.shape), g.input("b", b.dtype, b.shape));
+  const std::string error(g.graph().error.view());
+  return error.substr(error.find(": ") + 2);
+}
+
+TEST_CASE("matmul: shapes", "[matmul]") {
+  STATIC_REQUIRE(product({2, 3}, {3, 4}) == Shape{2, 4});
+  STATIC_REQUIRE(product({5, 1, 2, 3}, {6, 3, 4}) == Shape{5, 6, 2, 4});
+  STATIC_REQUIRE(product({3}, {3, 4}) == Shape{4});
+  STATIC_REQUIRE(product({2, 3}, {3}) == Shape{2});
+  STATIC_REQUIRE(product({3}, {3}) == Shape{});
+  STATIC_REQUIRE(product({2, 0}, {0, 4}) == Shape{2, 4});
+}
+
+TEST_CASE("matmul: what is wrong is said", "[matmul]") {
+  CHECK(error_of({f32, {128, 768}}, {f32, {512, 3072}}) == "matmul([128,768], [512,3072]): inner dimensions differ (768 vs 512)");
+  CHECK(error_of({f32, {2, 3, 4}}, {f32, {3, 4, 5}}) == "matmul([2,3,4], [3,4,5]): leading axes [2] and [3] do not broadcast");
+  CHECK(error_of({f32, {}}, {f32, {4, 5}}) == "matmul([], [4,5]): a scalar is no matrix: use *");
+  CHECK(error_of({f32, {3, 4}}, {i32, {4, 5}}) == "matmul([3,4], i32[4,5]): f32 and i32 do not mix: cast one of them");
+  CHECK(error_of({boolean, {3, 4}}, {boolean, {4, 5}}) == "matmul(bool[3,4], bool[4,5]): needs real numbers");
+}
+
+struct Sizes {
+  Shape a, b;
+  const char* why;
+};
+
+void check_product(const Device& device, const char* variant, const Sizes& sizes, DType a, DType b) {
+  if (std::string_view(variant) == "rows" && !is_float(a)) return;
+  CAPTURE(variant, sizes.why, name_of(a), name_of(b));
+  const auto build = [&](Builder& g) { g.output("y", matmul(g.input("a", a, sizes.a), g.input("b", b, sizes.b))); };
+  const int64_t k = sizes.a[sizes.a.rank() - 1];
+  check_agrees(device, build, {.bound = dot_bound(a == i8 ? i32 : a, k, 4.0), .choices = {{"matmul", variant}}});
+}
+
+TEST_CASE("matmul agrees with the reference, whatever the shapes", "[matmul][gpu]") {
+  const Device device = device_or_skip();
+  const char* variant = GENERATE("rows", "tiled", "plain");
+  const Sizes sizes = GENERATE(Sizes{{1, 1}, {1, 1}, "smallest"},  //
+                               Sizes{{64, 64}, {64, 64}, "one tile"},
+                               Sizes{{65, 33}, {33, 67}, "ragged on every edge"},
+                               Sizes{{1, 300}, {300, 70}, "one row"},
+                               Sizes{{70, 300}, {300, 1}, "one column"},
+                               Sizes{{5, 0}, {0, 7}, "empty sums"},
+                               Sizes{{0, 5}, {5, 7}, "no rows"},
+                               Sizes{{40}, {40, 9}, "a vector on the left"},
+                               Sizes{{9, 40}, {40}, "a vector on the right"},
+                               Sizes{{40}, {40}, "two vectors"},
+                               Sizes{{3, 20, 10}, {3, 10, 30}, "a batch"},
+                               Sizes{{2, 3, 5, 4}, {4, 6}, "one b for all"},
+                               Sizes{{5, 4}, {2, 3, 4, 6}, "one a for all"},
+                               Sizes{{2, 1, 2, 1, 2, 1, 3, 4}, {1, 2, 1, 2, 1, 2, 4, 5}, "batch axes that do not join"});
+  check_product(device, variant, sizes, f32, f32);
+}
+
+TEST_CASE("matmul agrees with the reference, whatever the types", "[matmul][gpu]") {
+  const Device device = device_or_skip();
+  const char* variant = GENERATE("rows", "tiled", "plain");
+  const Sizes sizes = {{2, 17, 19}, {19, 23}, "odd everywhere: no row begins at a word"};
+  for (const DType dtype : {f16, bf16, i32, u32, i8, u8}) check_product(device, variant, sizes, dtype, dtype);
+  check_product(device, variant, sizes, f32, f16);
+  check_product(device, variant, sizes, bf16, f32);
+}
+
+}  // namespace
+}  // namespace rlxgpu::testing
