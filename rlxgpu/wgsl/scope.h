@@ -189,6 +189,7 @@ class Scope {
 
   // Axes [first, last) of a row-major index, as one number.
   constexpr Name piece_of(Name index, const Shape& shape, int first, int last) {
+    if (shape.count() == 0) return kZero;  // nobody asks for an element of it
     const int64_t inner = shape.count(last, shape.rank()), extent = shape.count(first, last);
     const bool outermost = shape.count(0, first) == 1;
     if (inner == 1 && outermost) return index;
@@ -236,5 +237,7 @@ class Scope {
 };
 
 }  // namespace rlxgpu
+
+#include "rlxgpu/wgsl/at.h"  // defines map
 
 #endif  // RLXGPU_WGSL_SCOPE_H_
