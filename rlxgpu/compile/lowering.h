@@ -131,7 +131,7 @@ class Lowering {
 class Dispatch {
  public:
   constexpr Dispatch(Lowering& lowering, const KernelFile& file, const Call& call, int32_t node, int32_t root, std::string_view variant)
-      : lowering_(lowering), pools_(lowering.program().kernels), file_(file), call_(call), node_(node), root_(root), variant_(variant) {
+      : lowering_(lowering), pools_(lowering.program().kernels), file_(file), call_(call), node_(node), root_(root), making_(root), variant_(variant) {
     lowering.open_dispatch();
     spec_.file = &file;
     spec_.values.first = static_cast<int32_t>(pools_.values.size());
@@ -193,6 +193,7 @@ class Dispatch {
   constexpr Dispatch& words(std::string_view name, int32_t value, int32_t memory) {
     SlotUse use;
     use.name = find(KernelFile::Kind::output, name);
+    if (lowering_.memory_of(value) != memory) making_ = -1;  // a copy of what is there already
     use.value = localise(value);
     use.binding = bind_write(memory, true);
     pools_.slots.push_back(use);
@@ -302,7 +303,7 @@ class Dispatch {
       if (from.words.count > 1) local.word2 = graph.words[static_cast<size_t>(from.words.first + 1)];
       return add_local(local, value);
     }
-    const bool being_made = from.kind == NodeKind::op && lowering_.graph().value(value).node == root_ && from.op->at != nullptr;
+    const bool being_made = from.kind == NodeKind::op && lowering_.graph().value(value).node == making_ && from.op->at != nullptr;
     View view;
     const int32_t base = being_made ? strided_operand(from, view) : lowering_.strided(value, view);
     if (base >= 0) {
@@ -343,6 +344,7 @@ class Dispatch {
   const KernelFile& file_;
   const Call& call_;
   int32_t node_, root_;  // node_: the kernel op, or -1
+  int32_t making_;       // the node whose own memory is written here, which is not to be read
   std::string_view variant_;
   KernelSpec spec_;
   Step step_;

@@ -1,0 +1,162 @@
+// Makers of ops that compute: elementwise, reductions, softmax, products.
+#ifndef RLXGPU_TESTS_FUZZ_COMPUTE_MAKERS_H_
+#define RLXGPU_TESTS_FUZZ_COMPUTE_MAKERS_H_
+
+#include <cstdint>
+
+#include "kernels/elementwise/elementwise.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/movement/transpose.h"
+#include "kernels/reduce/arg.h"
+#include "kernels/reduce/reduce.h"
+#include "kernels/softmax/softmax.h"
+#include "tests/fuzz/generator.h"
+
+namespace rlxgpu::fuzz {
+
+inline const Site kHere = std::source_location::current();
+
+inline Tensor make_float_unary(Generator& f) {
+  static constexpr const OpDef* kOps[] = {&kNeg,  &kAbs,  &kSign, &kExp,   &kExpm1, &kLog,  &kLog1p, &kSqrt, &kRsqrt, &kRecip, &kSin,
+                                          &kCos,  &kTan,  &kAsin, &kAcos,  &kAtan,  &kSinh, &kCosh,  &kTanh, &kErf,   &kRound, &kFloor,
+                                          &kCeil, &kTrunc, &kIsNan, &kIsInf};
+  const OpDef& op = *f.random.pick(kOps);
+  Tensor x = f.any_float();
+  const bool positive = &op == &kLog || &op == &kSqrt || &op == &kRsqrt;
+  if (positive && f.random.chance(0.7)) x = abs(x) + 0.25;
+  if ((&op == &kAsin || &op == &kAcos) && f.random.chance(0.7)) x = clamp(x, -0.875, 0.875);
+  return apply(op, {x}, kHere);
+}
+
+inline Tensor make_activation(Generator& f) {
+  static constexpr const OpDef* kOps[] = {&kRelu,     &kSigmoid,    &kSilu, &kGelu, &kGeluTanh,
+                                          &kSoftplus, &kLogSigmoid, &kMish, &kSelu, &kHardSwish};
+  const Tensor x = f.any_float();
+  switch (f.random.below(6)) {
+    case 0: return leaky_relu(x, 0.1f);
+    case 1: return elu(x, 0.75f);
+    case 2: return hard_sigmoid(x);
+    default: return apply(*f.random.pick(kOps), {x}, kHere);
+  }
+}
+
+inline Tensor make_arithmetic(Generator& f) {
+  static constexpr const OpDef* kOps[] = {&kAdd, &kAdd, &kSub, &kSub, &kMul, &kMul, &kMul, &kDiv, &kMax, &kMin, &kPow, &kMod, &kAtan2};
+  const OpDef& op = *f.random.pick(kOps);
+  Tensor a = f.any_float();
+  const Tensor b = f.beside(a);
+  if (&op == &kPow) a = abs(a) + 0.25;
+  return f.random.chance(0.3) ? apply(op, {b, a}, kHere) : apply(op, {a, b}, kHere);
+}
+
+inline Tensor make_integer_op(Generator& f) {
+  static constexpr const OpDef* kOps[] = {&kAdd, &kSub, &kMul, &kDiv, &kMod, &kMax, &kMin, &kBitAnd, &kBitOr, &kBitXor, &kShiftLeft, &kShiftRight};
+  const Tensor a = f.any_of(f.integer_type());
+  if (f.random.chance(0.1)) return bit_not(a);
+  if (f.random.chance(0.1) && is_signed(a.dtype())) return f.random.chance(0.5) ? neg(a) : sign(a);
+  return apply(*f.random.pick(kOps), {a, f.beside(a)}, kHere);
+}
+
+inline Tensor make_comparison(Generator& f) {
+  static constexpr const OpDef* kOps[] = {&kEq, &kNe, &kLt, &kLe, &kGt, &kGe};
+  const Tensor a = f.random.chance(0.7) ? f.any_float() : f.any_of(f.integer_type());
+  return apply(*f.random.pick(kOps), {a, f.beside(a)}, kHere);
+}
+
+inline Tensor make_logic(Generator& f) {
+  static constexpr const OpDef* kOps[] = {&kLogicalAnd, &kLogicalOr, &kLogicalXor};
+  const Tensor a = f.any_of(boolean);
+  return f.random.chance(0.25) ? logical_not(a) : apply(*f.random.pick(kOps), {a, f.beside(a)}, kHere);
+}
+
+inline Tensor make_where(Generator& f) {
+  const Tensor a = f.any();
+  return apply(kWhere, {f.beside(a, boolean), a, f.beside(a)}, kHere);
+}
+
+inline Tensor make_clamp(Generator& f) {
+  const Tensor x = f.random.chance(0.7) ? f.any_float() : f.any_of(f.integer_type());
+  const OpDef& op = f.random.chance(0.5) ? kClamp : kFma;
+  return apply(op, {x, f.beside(x), f.beside(x)}, kHere);
+}
+
+inline Tensor make_cast(Generator& f) {
+  const Tensor x = f.any();
+  return cast(x, x.dtype() == c64 ? c64 : f.any_type());
+}
+
+inline Tensor make_complex(Generator& f) {
+  const Tensor z = f.random.chance(0.5) ? f.any_of(c64) : complex(f.any_of(f32), 0.5);
+  switch (f.random.below(6)) {
+    case 0: return real(z);
+    case 1: return imag(z);
+    case 2: return abs(z);
+    case 3: return conj(z);
+    default: return apply(*f.random.pick({&kAdd, &kSub, &kMul, &kDiv}), {z, f.beside(z)}, kHere);
+  }
+}
+
+inline Axes some_axes(Generator& f, Tensor x) {
+  Axes axes;
+  for (int axis = 0; axis < x.shape().rank(); ++axis) {
+    if (f.random.chance(0.5)) axes.axis[axes.count++] = f.random.chance(0.5) ? axis : axis - x.shape().rank();
+  }
+  return axes;  // none: all
+}
+
+inline bool one_run_time_axis(Tensor x) {
+  int axes = 0;
+  for (int axis = 0; axis < x.shape().rank(); ++axis) axes += x.shape().symbol(axis) >= 0;
+  return axes <= 1;
+}
+
+inline Tensor make_reduction(Generator& f) {
+  static constexpr const OpDef* kAll_[] = {&kSum, &kSum, &kProd, &kReduceMax, &kReduceMin};
+  static constexpr const OpDef* kFloats[] = {&kMean, &kL1, &kL2, &kSumSquare, &kLogSumExp};
+  const int64_t roll = f.random.below(8);
+  const Tensor x = roll == 0 ? f.any_of(boolean) : roll == 1 ? f.any_of(f.integer_type()) : f.any_float();
+  if (!one_run_time_axis(x)) return x;
+  const OpDef& op = roll == 0 ? (f.random.chance(0.5) ? kAny : kAll) : roll < 5 ? *f.random.pick(kAll_) : *f.random.pick(kFloats);
+  return reduce(op, x, some_axes(f, x), {.keep_dims = f.random.chance(0.5)}, kHere);
+}
+
+inline Tensor make_arg(Generator& f) {
+  const Tensor x = f.any_with_axis();
+  if (x.dtype() == boolean || x.dtype() == c64) return x;
+  const int axis = f.axis_of(x);
+  if (x.shape()[axis] == 0 || x.shape().symbol(axis) >= 0) return x;  // an empty row has no greatest element
+  return f.random.chance(0.5) ? argmax(x, axis, {.keep_dims = f.random.chance(0.5)}) : argmin(x, axis, {.keep_dims = f.random.chance(0.5)});
+}
+
+inline Tensor make_softmax(Generator& f) {
+  const Tensor x = f.any_float();
+  if (x.shape().rank() == 0) return x;
+  const int axis = f.random.chance(0.6) ? -1 : f.axis_of(x);
+  return f.random.chance(0.7) ? softmax(x, axis) : log_softmax(x, axis);
+}
+
+inline Tensor make_matmul(Generator& f) {
+  const bool whole = f.random.chance(0.15);
+  const Tensor a = whole ? f.any_of(f.integer_type()) : f.any_float();
+  const int rank = a.shape().rank();
+  if (rank == 0) return a;
+  const DType dtype = whole ? a.dtype() : f.random.chance(0.7) ? a.dtype() : f.float_type();
+  const Dim k = a.shape().dim(rank - 1), n = f.random.pick({1, 2, 5, 17});
+  switch (f.random.below(4)) {
+    case 0: return matmul(a, f.source(dtype, {k}));
+    case 1: return matmul(a, transpose(f.source(dtype, {n, k}), IntList{1, 0}));
+    case 2: {
+      if (rank < 3) return matmul(a, f.source(dtype, {k, n}));
+      Shape batched = f.narrower(a.shape());
+      while (batched.rank() < 2) batched.push_back(1);
+      batched.set(batched.rank() - 2, k);
+      batched.set(batched.rank() - 1, n);
+      return matmul(a, f.source(dtype, batched));
+    }
+    default: return matmul(a, f.source(dtype, {k, n}));
+  }
+}
+
+}  // namespace rlxgpu::fuzz
+
+#endif  // RLXGPU_TESTS_FUZZ_COMPUTE_MAKERS_H_

@@ -1,0 +1,90 @@
+// estimate_errors: what a graph's outputs must be, and how far off a device may be, element by element.
+//
+//   for (const Expected& y : estimate_errors(graph, seed)) ... y.exact, y.bound, y.skipped
+//
+// Stochastic arithmetic: the graph is evaluated once as defined and kSamples times with every op as wrong as
+// it may be. The bound is kSafety times the largest deviation seen, plus one rounding to the output's storage
+// type. Where no sample deviates (integers, moved and chosen numbers) the device must agree exactly. Where
+// samples disagree about something discrete (a comparison, floor, an index, overflow) the element is skipped:
+// no bound is possible.
+#ifndef RLXGPU_TESTS_FUZZ_ERROR_ESTIMATE_H_
+#define RLXGPU_TESTS_FUZZ_ERROR_ESTIMATE_H_
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "rlxgpu/graph/graph.h"
+#include "tests/fuzz/data.h"
+#include "tests/fuzz/evaluate.h"
+#include "tests/fuzz/random.h"
+
+namespace rlxgpu::fuzz {
+
+inline constexpr int kSamples = 24;
+inline constexpr double kSafety = 6;
+
+struct Expected {
+  Array exact;
+  std::vector<double> bound;  // by element (c64: by part); infinite when skipped
+};
+
+inline double storage_ulp(double value, DType dtype) {
+  const double relative = dtype == f16 ? 0x1p-10 : dtype == bf16 ? 0x1p-7 : 0x1p-23;
+  const double least = dtype == f16 ? 0x1p-24 : 0x1p-126;
+  return std::max(relative * std::fabs(value), least);
+}
+
+// Not a number, or the same infinity, or finite: what must agree whatever the bound.
+inline bool same_kind(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  return std::isinf(a) || std::isinf(b) ? a == b : true;
+}
+
+inline double typical_magnitude(const Array& array) {
+  double sum = 0, count = 0;
+  for (const double v : array.data) {
+    if (std::isfinite(v)) sum += std::fabs(v), ++count;
+  }
+  return count > 0 ? sum / count : 0;
+}
+
+inline std::vector<Expected> estimate_errors(const Graph& graph, uint64_t seed) {
+  const double never = std::numeric_limits<double>::infinity();
+  Evaluator exact(graph, seed);
+  exact.run();
+  std::vector<Expected> expected;
+  for (const Output& output : graph.outputs) {
+    expected.push_back({exact.value(output.value), std::vector<double>(exact.value(output.value).data.size(), 0.0)});
+  }
+  Random random(seed_for(seed, "samples"));
+  for (int sample = 0; sample < kSamples; ++sample) {
+    Evaluator shaken(graph, seed, &random);
+    shaken.run();
+    for (size_t k = 0; k < expected.size(); ++k) {
+      const Array& y = shaken.value(graph.outputs[k].value);
+      for (size_t i = 0; i < y.data.size(); ++i) {
+        const double want = expected[k].exact.data[i], got = y.data[i];
+        double& bound = expected[k].bound[i];
+        if (!same_kind(want, got)) bound = never;
+        if (std::isfinite(want) && std::isfinite(got)) bound = std::max(bound, std::fabs(got - want));
+      }
+    }
+  }
+  for (Expected& y : expected) {
+    const double scale = typical_magnitude(y.exact);
+    for (size_t i = 0; i < y.bound.size(); ++i) {
+      if (y.bound[i] == 0 || y.bound[i] == never) continue;
+      const double value = std::fabs(y.exact.data[i]);
+      y.bound[i] = kSafety * y.bound[i] + storage_ulp(value, y.exact.dtype);
+      const bool whole = is_integer(y.exact.dtype) || y.exact.dtype == boolean;
+      if (whole || y.bound[i] > 0.25 * (value + scale)) y.bound[i] = never;
+    }
+  }
+  return expected;
+}
+
+}  // namespace rlxgpu::fuzz
+
+#endif  // RLXGPU_TESTS_FUZZ_ERROR_ESTIMATE_H_

@@ -1,0 +1,76 @@
+// random_graph: a program of a few ops of every family, from a seed.
+//
+//   DynamicGraph graph = random_graph(42);      // the same for the same seed, on every machine
+//
+// Each Maker adds one op, with operands that it may take. An op that the builder refuses would end the graph:
+// makers ask for nothing that a shape rule forbids.
+#ifndef RLXGPU_TESTS_FUZZ_RANDOM_GRAPH_H_
+#define RLXGPU_TESTS_FUZZ_RANDOM_GRAPH_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rlxgpu/dynamic.h"
+#include "tests/fuzz/compute_makers.h"
+#include "tests/fuzz/generator.h"
+#include "tests/fuzz/movement_makers.h"
+#include "tests/fuzz/trial.h"
+
+namespace rlxgpu::fuzz {
+
+struct Maker {
+  int weight = 1;
+  Tensor (*make)(Generator&) = nullptr;
+};
+
+inline constexpr Maker kMakers[] = {
+    {14, make_float_unary}, {4, make_activation},   {16, make_arithmetic}, {4, make_integer_op}, {4, make_comparison},
+    {3, make_logic},        {4, make_where},        {3, make_clamp},       {6, make_cast},       {3, make_complex},
+    {4, make_reshape},      {5, make_transpose},    {6, make_slice},       {4, make_expand},     {3, make_pad},
+    {3, make_roll},         {4, make_concat},       {4, make_gather},      {2, make_generated},  {8, make_reduction},
+    {2, make_arg},          {4, make_softmax},      {7, make_matmul},
+};
+
+inline Tensor make_one(Generator& generator, std::span<const Maker> makers) {
+  int total = 0;
+  for (const Maker& maker : makers) total += maker.weight;
+  int64_t roll = generator.random.below(total);
+  for (const Maker& maker : makers) {
+    if (roll < maker.weight) return maker.make(generator);
+    roll -= maker.weight;
+  }
+  return {};
+}
+
+inline DynamicGraph random_graph(uint64_t seed, std::span<const Maker> makers = kMakers) {
+  DynamicGraph graph;
+  Generator generator(*graph, seed);
+  Random& random = generator.random;
+  const int64_t ops = random.between(2, 9);
+  for (int64_t i = 0; i < ops; ++i) generator.add(make_one(generator, makers));
+  if (!generator.last().valid()) generator.add(generator.any());
+
+  int outputs = 0;
+  const auto output = [&](Tensor t) { graph->output("y" + std::to_string(outputs++), t); };
+  output(generator.last());
+  while (outputs < 3 && random.chance(0.35)) output(random.pick(generator.pool()));
+  return graph;
+}
+
+// Ways to compile it that must not matter, from the same seed.
+inline Setting random_setting(uint64_t seed) {
+  Random random(seed_for(seed, "setting"));
+  Setting setting;
+  setting.seed = seed;
+  setting.fuse = !random.chance(0.1);
+  setting.simplify = !random.chance(0.1);
+  setting.portable = random.chance(0.3);
+  if (random.chance(0.2)) setting.choices.push_back({"matmul", random.pick<std::string_view>({"tiled", "plain"})});
+  return setting;
+}
+
+}  // namespace rlxgpu::fuzz
+
+#endif  // RLXGPU_TESTS_FUZZ_RANDOM_GRAPH_H_
