@@ -335,6 +335,7 @@ absl::StatusOr<Device> open_device(const DeviceOptions& options) {
   if (!state->device) return absl::UnavailableError(absl::StrCat(state->adapter.label(), ": no device: ", message));
   state->queue = state->device.GetQueue();
   state->log = options.log;
+  state->inspect = options.inspect;
   state->device.SetLoggingCallback(internal::on_log, state.get());  // without one, Dawn writes to stderr
   state->timestamps = state->adapter.timestamps;
   if (options.portable) {

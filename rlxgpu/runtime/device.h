@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,7 @@
 
 namespace rlxgpu {
 
+struct ProgramView;  // compile/program.h
 namespace internal {
 struct DeviceState;
 }
@@ -40,6 +42,8 @@ struct DeviceOptions {
   std::string cache_dir = {};  // empty: $RLXGPU_CACHE_DIR, else the user's cache folder
   std::vector<std::string> enable_toggles = {}, disable_toggles = {};  // Dawn's, for the device
   std::function<void(std::string_view)> log = {};  // Dawn's remarks (and what "dump_shaders" prints), from any thread
+  // Sees every program, with the WGSL of its kernels, before an engine is made of it; an error stops that.
+  std::function<absl::Status(const ProgramView&, std::span<const std::string_view>)> inspect = {};
 };
 
 class Device {

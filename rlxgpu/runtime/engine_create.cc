@@ -287,6 +287,9 @@ absl::StatusOr<Engine> Engine::create(const Device& device, const ProgramView& p
     return absl::FailedPreconditionError(
         absl::StrCat("the program needs ", difference(program.target, device.target()), "; device: ", device.label()));
   }
+  if (device.state()->inspect) {
+    if (absl::Status status = device.state()->inspect(program, kernels); !status.ok()) return status;
+  }
   auto state = std::make_shared<EngineState>();
   state->device = device.state();
   state->label = options.label.empty() ? "engine" : options.label;
