@@ -25,8 +25,13 @@ inline void matmul_reference(reference::Call& call) {
     }
     const int64_t row = i / n % m, col = i % n;
     double sum = 0;
-    for (int64_t j = 0; j < k; ++j) sum += a[(batch_a * m + row) * k + j] * b[(batch_b * k + j) * n + col];
-    y[i] = sum;
+    uint64_t wrapped = 0;  // integers: the low 32 bits are exact, however large the sum
+    for (int64_t j = 0; j < k; ++j) {
+      const double left = a[(batch_a * m + row) * k + j], right = b[(batch_b * k + j) * n + col];
+      sum += left * right;
+      if (is_integer(y.dtype)) wrapped += static_cast<uint64_t>(static_cast<int64_t>(left)) * static_cast<uint64_t>(static_cast<int64_t>(right));
+    }
+    y[i] = is_integer(y.dtype) ? static_cast<double>(wrapped & 0xffffffffu) : sum;
   }
 }
 

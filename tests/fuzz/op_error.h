@@ -8,8 +8,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
+#include <initializer_list>
 
+#include "kernels/elementwise/accuracy.h"
+#include "kernels/elementwise/elementwise.h"
+#include "kernels/movement/generate.h"
+#include "kernels/reduce/arg.h"
+#include "kernels/reduce/reduce.h"
+#include "kernels/softmax/softmax.h"
 #include "rlxgpu/graph/op.h"
 #include "rlxgpu/reference/call.h"
 
@@ -23,37 +29,37 @@ struct OpError {
   bool fragile = false;  // WGSL lets drivers reckon that nothing is infinite or NaN: x - x is 0, x / 0 anything
 };
 
-inline bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
+// Ops whose inside the operands' rounding stands for, and ops that drivers rewrite.
+inline bool is_one_of(const OpDef& op, std::initializer_list<const OpDef*> ops) { return std::find(ops.begin(), ops.end(), &op) != ops.end(); }
 
-// Ops that compute nothing, or nothing that needs rounding.
-inline bool is_exact(const OpDef& op) {
-  return op.moves || op.relabels || op.view != nullptr ||
-         is_one_of(op.name, {"neg",  "sign",  "round",   "floor",      "ceil",       "trunc",  "relu",   "max",   "min",
-                             "mod",  "where", "clamp",   "reduce_max", "reduce_min", "argmax", "argmin", "conj",  "real",
-                             "imag", "complex", "is_nan", "is_inf",    "eq",         "ne",     "lt",     "le",    "gt",
-                             "ge",   "cummax", "triangle", "one_hot", "sort", "argsort", "topk"});
-}
-
-inline OpError error_of(const reference::Call& call) {
+// Maps that choose, move or round numbers: all that are not in accuracy.h, apart from + - *.
+inline OpError error_of_map(const reference::Call& call) {
   const OpDef& op = *call.op;
-  if (op.name == "cast") return {.rounds = true};
-  if (op.name == "iota") return {.operand_ulps = 1, .result_ulps = 1};
-  if (is_exact(op)) return {};
-  if (op.name == "abs" && call.operand(0).dtype != c64) return {};
-  if (op.at != nullptr) {
-    const bool complex = call.operand(0).dtype == c64;
-    if (is_one_of(op.name, {"add", "sub", "mul"})) return {.operand_ulps = complex ? 1.0 : 0.0, .result_ulps = 1, .fragile = true};
-    if (is_one_of(op.name, {"div", "recip", "fma"})) return {.operand_ulps = complex || op.name == "fma" ? 2.0 : 0.0, .result_ulps = 3, .fragile = true};
-    if (is_one_of(op.name, {"sqrt", "rsqrt"})) return {.result_ulps = 3};
-    return {.operand_ulps = 1, .result_ulps = 4, .absolute = 0x1p-26, .fragile = complex};
+  const bool complex = call.operand(0).dtype == c64;
+  if (&op == &kCast) return {.rounds = true};
+  if (&op == &kIota) return {.operand_ulps = 1, .result_ulps = 1};
+  if (is_one_of(op, {&kAdd, &kSub, &kMul, &kFma})) {
+    return {.operand_ulps = complex || &op == &kFma ? 1.0 : 0.0, .result_ulps = 1, .fragile = true};
   }
-  // Kernels add up: n terms in some order; softmax and log_sum_exp take an exponential and a logarithm of the driver.
-  const double terms = static_cast<double>(call.operand(0).count()) / std::max<double>(1, static_cast<double>(call.result().count()));
-  const double exponential = is_one_of(op.name, {"softmax", "log_softmax", "log_sum_exp"}) ? 16 : 0;
-  return {.operand_ulps = 2 + std::sqrt(std::max(terms, 16.0)), .result_ulps = 2 + exponential, .absolute = exponential * 0x1p-24};
+  for (const OpAccuracy& known : kElementwiseAccuracies) {
+    if (known.op != &op) continue;
+    return {.operand_ulps = complex ? 2.0 : 0.0, .result_ulps = known.accuracy.ulps + 0.5, .absolute = known.accuracy.absolute, .fragile = complex || is_one_of(op, {&kDiv, &kRecip})};
+  }
+  if (&op == &kAbs && complex) return {.operand_ulps = 1, .result_ulps = 4, .fragile = true};
+  return {};
 }
+
+// Kernels add n terms up in some order. The driver's logarithm is only good to an absolute error.
+inline OpError error_of_kernel(const reference::Call& call) {
+  const OpDef& op = *call.op;
+  if (is_one_of(op, {&kReduceMax, &kReduceMin, &kArgmax, &kArgmin})) return {};
+  const double results = std::max<double>(1, static_cast<double>(call.result().count()));
+  const double terms = std::max(16.0, static_cast<double>(call.operand(0).count()) / results);
+  const bool exponential = is_one_of(op, {&kSoftmax, &kLogSoftmax, &kLogSumExp});
+  return {.operand_ulps = 2 + std::sqrt(terms), .result_ulps = exponential ? 8.0 : 2.0, .absolute = exponential ? 8 * 0x1p-24 : 0.0};
+}
+
+inline OpError error_of(const reference::Call& call) { return call.op->at != nullptr ? error_of_map(call) : error_of_kernel(call); }
 
 }  // namespace rlxgpu::fuzz
 
