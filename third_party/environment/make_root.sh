@@ -45,14 +45,15 @@ make_locked_root() {  # LIST...; with the lock held
   say "making the build environment, once for all checkouts: Debian $forky in $root"
   say "one to three minutes, 0.6 GB to download, 2 GB on disk; the log is $cache/roots/log"
   trap 'interrupted=yes' INT HUP TERM
-  mkdir "$new"
-  start_mmdebstrap "$new" "$mirror" "$@"
+  mkdir "$new" "$new.work"
+  TMPDIR=$new.work start_mmdebstrap "$new" "$mirror" "$@"
   wait "$maker" || status=$?
   if [ -n "$interrupted" ]; then give_up "$new" 130; fi
   if [ "$status" != 0 ] || [ ! -x "$new/usr/bin/bazel" ]; then give_up "$new" 1; fi
   packages_of "$@" >"$new/.rlxgpu-packages" &&
     sha256sum <"$new/var/lib/dpkg/status" | cut -c1-12 >"$new/.rlxgpu-root.tmp" &&
     mv "$new/.rlxgpu-root.tmp" "$new/.rlxgpu-root" && mv -T "$new" "$root" || give_up "$new" 1
+  remove_tree "$new.work"
   trap - INT HUP TERM
   say "the environment is ready after $((SECONDS - started)) s"
 }
@@ -63,7 +64,7 @@ start_mmdebstrap() {  # FOLDER MIRROR LIST...
   shift 2
   local swiftshader="install -m 755 '$environment/swiftshader.sh' \"\$1/tmp/\" &&
     chroot \"\$1\" /tmp/swiftshader.sh /opt/swiftshader && rm \"\$1/tmp/swiftshader.sh\""
-  TMPDIR=$cache/roots setpriv --pdeathsig KILL unshare $namespaces --pid --fork --kill-child --mount-proc \
+  setpriv --pdeathsig KILL unshare $namespaces --pid --fork --kill-child --mount-proc \
     mmdebstrap --mode=root --variant=apt --skip=output/dev \
     --aptopt='Acquire::Check-Valid-Until "false"' --aptopt='APT::Install-Recommends "false"' --aptopt='Acquire::Retries "3"' \
     --dpkgopt=force-unsafe-io --dpkgopt='path-exclude=/usr/share/locale/*' \
@@ -95,6 +96,7 @@ give_up() {  # FOLDER STATUS
   kill -KILL "$maker" 2>/dev/null && wait "$maker" 2>/dev/null || true
   sleep 0.2  # the last lines of the log
   remove_tree "$1"
+  remove_tree "$1.work"
   if [ "$2" = 130 ]; then
     say "interrupted; nothing half-made is left"
   else
