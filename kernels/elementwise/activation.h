@@ -70,7 +70,8 @@ inline constexpr OpDef kSelu =
 constexpr Tensor selu(Tensor x, Site site = std::source_location::current()) { return apply(kSelu, {x}, site); }
 
 inline constexpr OpDef kHardSwish =
-    elementwise<Form{.floats = "(@0 * clamp((@0 + 3.0) * 0.166666667, 0.0, 1.0))"}, reference::hard_swish>("hard_swish");
+    elementwise<Form{.floats = "(@0 * clamp((@0 + 3.0) * 0.166666667, 0.0, 1.0))"}, reference::hard_swish>(
+        "hard_swish");
 // x clamp((x + 3) / 6, 0, 1).
 constexpr Tensor hard_swish(Tensor x, Site site = std::source_location::current()) {
   return apply(kHardSwish, {x}, site);
