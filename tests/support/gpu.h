@@ -3,7 +3,8 @@
 //   TEST_CASE("softmax rows sum to one", "[gpu]") {
 //     Device device = device_or_skip();
 //
-// Without an adapter the test is skipped with the reason; it fails where RLXGPU_REQUIRE_GPU is set.
+// Without an adapter the test is skipped with the reason; it fails where RLXGPU_REQUIRE_GPU is set. Kernels are validated
+// before they run (validate.h).
 #ifndef RLXGPU_TESTS_SUPPORT_GPU_H_
 #define RLXGPU_TESTS_SUPPORT_GPU_H_
 
@@ -12,6 +13,7 @@
 
 #include "catch2/catch_test_macros.hpp"
 #include "rlxgpu/runtime/device.h"
+#include "tests/support/validate.h"
 
 namespace rlxgpu::testing {
 
@@ -26,14 +28,14 @@ inline Device open_or_skip(const DeviceOptions& options) {
 // All that the adapter offers.
 inline Device device_or_skip() {
   static Device shared;
-  if (!shared || !shared.status().ok()) shared = open_or_skip({});
+  if (!shared || !shared.status().ok()) shared = open_or_skip({.inspect = validate_kernels});
   return shared;
 }
 
 // The limits and features that every WebGPU has.
 inline Device portable_device_or_skip() {
   static Device shared;
-  if (!shared || !shared.status().ok()) shared = open_or_skip({.portable = true});
+  if (!shared || !shared.status().ok()) shared = open_or_skip({.portable = true, .inspect = validate_kernels});
   return shared;
 }
 

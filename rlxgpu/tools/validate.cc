@@ -1,0 +1,95 @@
+#include "rlxgpu/tools/validate.h"
+
+#include <cstdint>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "rlxgpu/runtime/engine.h"
+#include "rlxgpu/tools/tint.h"
+
+namespace rlxgpu {
+namespace {
+
+// Two FNV-like hashes: texts are few, and an accident would only skip a check.
+std::string hash_of(std::string_view text) {
+  uint64_t a = 0xcbf29ce484222325, b = 0x9ae16a3b2f90404f;
+  for (const char c : text) {
+    a = (a ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    b = (b ^ static_cast<unsigned char>(c)) * 0x9e3779b97f4a7c15;
+  }
+  return absl::StrFormat("%016x%016x", a, b);
+}
+
+// A program of this step only, with 16 bytes for each of its tensors: all that Dawn looks at.
+Program smallest_program(const ProgramView& program, const Step& step) {
+  Program small;
+  for (const StepBinding& binding : slice(program.bindings, step.bindings)) {
+    TensorDecl tensor;
+    tensor.shape = {4};
+    tensor.buffer = static_cast<int32_t>(small.buffers.size());
+    tensor.bytes = 16;
+    small.buffers.push_back({BufferRole::scratch, 16});
+    small.bindings.push_back({static_cast<int32_t>(small.tensors.size()), binding.writes});
+    small.tensors.push_back(tensor);
+  }
+  for (int32_t i = 0; i < step.immediates.count; ++i) {
+    small.step_immediates.push_back(i);
+    small.scalars.push_back({});
+  }
+  Step only;
+  only.kernel = 0;
+  only.bindings = {0, step.bindings.count};
+  only.immediates = {0, step.immediates.count};
+  small.steps.push_back(only);
+  return small;
+}
+
+const Step* step_of(const ProgramView& program, size_t kernel) {
+  for (const Step& step : program.steps) {
+    if (step.kernel == static_cast<int32_t>(kernel)) return &step;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Validator::Validator(std::string memory_file) : memory_file_(std::move(memory_file)) {
+  std::ifstream memory(memory_file_);
+  for (std::string hash; memory >> hash;) passed_.insert(hash);
+}
+
+absl::Status Validator::check(const ProgramView& program, std::span<const std::string_view> kernels) {
+  const std::lock_guard lock(mutex_);
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    const std::string hash = hash_of(kernels[k]);
+    if (passed_.contains(hash)) continue;
+    ++checked_;
+    if (absl::Status status = check_kernel(program, k, kernels[k]); !status.ok()) return status;
+    passed_.insert(hash);
+    if (!memory_file_.empty()) std::ofstream(memory_file_, std::ios::app) << hash + "\n";  // one write: lines stay whole
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Validator::check_kernel(const ProgramView& program, size_t kernel, std::string_view wgsl) {
+  const Step* step = step_of(program, kernel);
+  if (step == nullptr) return absl::OkStatus();  // never dispatched
+  absl::Status status = tint_accepts(wgsl);
+  if (status.ok()) status = null_accepts(program, *step, wgsl);
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat("kernel ", kernel, " \"", program.name(step->label), "\": ", status.message()));
+}
+
+absl::Status Validator::null_accepts(const ProgramView& program, const Step& step, std::string_view wgsl) {
+  if (!null_) {
+    absl::StatusOr<Device> device = open_device({.backend = Backend::null, .disk_cache = false});
+    if (!device.ok()) return device.status();
+    null_ = *std::move(device);
+  }
+  // Every feature is on, and the limits are the default ones.
+  const Program small = smallest_program(program, step);
+  return Engine::create(null_, view_of(small, kPortable), {&wgsl, 1}).status();
+}
+
+}  // namespace rlxgpu
