@@ -3,7 +3,9 @@
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
+#include "kernels/elementwise/elementwise.h"
 #include "kernels/matmul/matmul.h"
+#include "kernels/movement/movement.h"
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
@@ -80,6 +82,55 @@ TEST_CASE("matmul agrees with the reference, whatever the types", "[matmul][gpu]
   for (const DType dtype : {f16, bf16, i32, u32, i8, u8}) check_product(device, variant, sizes, dtype, dtype);
   check_product(device, variant, sizes, f32, f16);
   check_product(device, variant, sizes, bf16, f32);
+}
+
+TEST_CASE("matmul reads transposed and sliced operands where they are", "[matmul][gpu]") {
+  const Device device = device_or_skip();
+  const char* variant = GENERATE("rows", "tiled", "plain");
+  const DType dtype = GENERATE(f32, f16);
+  CAPTURE(variant, name_of(dtype));
+  const auto build = [&](Builder& g) {
+    Tensor a = g.input("a", dtype, {3, 2, 21, 18});              // (batch, head, k, m)
+    Tensor b = g.input("b", dtype, {30, 3, 40});                 // (n, batch, k)
+    b = slice(transpose(b, {1, 2, 0}), {0, 3, 1}, {3, 24, 30});  // (batch, k, n)
+    g.output("y", matmul(transpose(a, {1, 0, 3, 2}), b));        // (head, batch, m, n)
+  };
+  DynamicGraph graph;
+  build(*graph);
+  CHECK(compile(graph.graph(), kPortable).steps.size() == 1);
+  check_agrees(device, build, {.bound = dot_bound(dtype, 21, 4.0), .choices = {{"matmul", variant}}});
+}
+
+TEST_CASE("what follows a matmul joins its kernel", "[matmul][gpu]") {
+  const Device device = device_or_skip();
+  const char* variant = GENERATE("rows", "tiled", "plain");
+  const DType dtype = GENERATE(f32, bf16);
+  CAPTURE(variant, name_of(dtype));
+  const auto build = [&](Builder& g) {
+    Tensor x = g.input("x", dtype, {2, 20, 33});
+    Tensor y = matmul(x, g.param("w", dtype, {33, 31})) * 0.25f + g.param("bias", dtype, {31});
+    g.output("y", relu(y) + g.input("residual", dtype, {2, 20, 31}));
+  };
+  DynamicGraph graph;
+  build(*graph);
+  CHECK(compile(graph.graph(), kPortable).steps.size() == 1);
+  // The reference rounds four times on the way, numbers below 16.
+  check_agrees(device, build, {.bound = dot_bound(dtype, 33, 4.0) + Bound{4 * 16 * epsilon_of(dtype), 0}, .choices = {{"matmul", variant}}});
+}
+
+TEST_CASE("matmul with run-time extents", "[matmul][gpu]") {
+  const Device device = device_or_skip();
+  const char* variant = GENERATE("rows", "tiled", "plain");
+  for (const double n : {0.0, 1.0, 17.0, 40.0}) {
+    CAPTURE(variant, n);
+    const auto build = [&](Builder& g) {
+      const Dim some = g.extent("n", 40);
+      Tensor x = g.input("x", f32, {some, 12});
+      Tensor scores = matmul(x, g.input("w", f32, {12, some}));  // (n, n)
+      g.output("y", matmul(scores, x));
+    };
+    check_agrees(device, build, {.bound = dot_bound(f32, 40, 12 * 4.0 * 2.0), .choices = {{"matmul", variant}}, .numbers = {{"n", n}}});
+  }
 }
 
 }  // namespace
