@@ -99,10 +99,11 @@ inline constexpr ProgramSizes kProgramSizes = sizes_of(build_program<G>(kTarget)
 
 template <typename G, const Target& kTarget>
 constexpr auto error_text() {
-  FixedString<kProgramSizes<G, kTarget>.error> text;
-  const Program program = build_program<G>(kTarget);
-  for (size_t i = 0; i < text.size(); ++i) text.text[i] = program.error.view()[i];
-  return text;
+  if constexpr (kProgramSizes<G, kTarget>.error == 0) {
+    return FixedString<0>();
+  } else {
+    return FixedString<kProgramSizes<G, kTarget>.error>(build_program<G>(kTarget).error.view());
+  }
 }
 
 // Says the error of a graph. Older compilers cannot compute the text of a static_assert: there it is the

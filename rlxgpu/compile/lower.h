@@ -156,21 +156,19 @@ constexpr void Dispatch::grid(int64_t x, int64_t y, int64_t z, int32_t grid_scal
   step_.bindings.count = static_cast<int32_t>(program.bindings.size()) - step_.bindings.first;
   step_.immediates.count = static_cast<int32_t>(program.step_immediates.size()) - step_.immediates.first;
   if (static_cast<uint32_t>(step_.immediates.count) * 4 > lowering_.target().max_immediate_bytes) {
-    lowering_.fail(call_.op ? call_.op->name : "map", ": more than ", lowering_.target().max_immediate_bytes / 4, " run-time numbers in one kernel");
+    lowering_.fail(op_name(), ": more than ", lowering_.target().max_immediate_bytes / 4, " run-time numbers in one kernel");
   }
   if (static_cast<uint32_t>(step_.bindings.count) > lowering_.target().max_storage_buffers) {
-    lowering_.fail(call_.op ? call_.op->name : "map", ": ", step_.bindings.count, " tensors in one kernel, at most ",
+    lowering_.fail(op_name(), ": ", step_.bindings.count, " tensors in one kernel, at most ",
                    lowering_.target().max_storage_buffers, " are possible");
   }
-  check_complete();
   const int64_t sizes[3] = {x, y, z};
   for (int axis = 0; axis < 3; ++axis) {
     if (sizes[axis] < 1 || sizes[axis] > lowering_.target().max_groups) {
-      lowering_.fail(call_.op ? call_.op->name : "map", ": a grid of ", sizes[axis], " workgroups along one axis");
+      lowering_.fail(op_name(), ": a grid of ", sizes[axis], " workgroups along one axis");
     }
     step_.grid[axis] = static_cast<uint32_t>(sizes[axis]);
   }
-  finish_step();
   step_.kernel = unique_spec();
   program.steps.push_back(step_);
   lowering_.close_dispatch();
@@ -185,11 +183,9 @@ constexpr void Dispatch::check_complete() {
     const bool value = piece.kind == Kind::param || piece.kind == Kind::extent || piece.kind == Kind::if_begin;
     const bool block = piece.kind == Kind::input || piece.kind == Kind::output || piece.kind == Kind::raw || piece.kind == Kind::slot;
     if (!value && !block) continue;
-    int given = 0;
-    for (const ParamUse& use : slice(span_of(pools_.params), spec_.params)) given += use.name == piece.name;
-    for (const SlotUse& use : slice(span_of(pools_.slots), spec_.slots)) given += use.name == piece.name;
+    const int given = given_[piece.name];
     if (given > 1 || (given == 0 && !(block && depth > 0))) {
-      lowering_.fail(call_.op ? call_.op->name : "map", ": ", file_.name(piece.name).text, given > 1 ? " is given twice" : " is not given");
+      lowering_.fail(op_name(), ": ", file_.name(piece.name).text, given > 1 ? " is given twice" : " is not given");
     }
   }
 }
@@ -283,8 +279,13 @@ constexpr int32_t Dispatch::unique_spec() {
     pools_.immediates.resize(static_cast<size_t>(spec_.immediates.first));
     pools_.operands.resize(first_operand_);
     pools_.attrs.resize(first_attr_);
+    const Step& twin = lowering_.program().steps[static_cast<size_t>(lowering_.first_step(static_cast<int32_t>(i)))];
+    step_.label = twin.label, step_.flops = twin.flops, step_.bytes = twin.bytes;
     return static_cast<int32_t>(i);
   }
+  check_complete();
+  finish_step();
+  lowering_.add_first_step();
   pools_.specs.push_back(spec_);
   return static_cast<int32_t>(pools_.specs.size() - 1);
 }

@@ -48,6 +48,9 @@ class Lowering {
     dispatch_open_ = true;
   }
   constexpr void close_dispatch() { dispatch_open_ = false; }
+  // Steps of equal kernels have equal labels and costs: the first one's.
+  constexpr int32_t first_step(int32_t kernel) const { return first_steps_[static_cast<size_t>(kernel)]; }
+  constexpr void add_first_step() { first_steps_.push_back(static_cast<int32_t>(program_.steps.size())); }
 
   constexpr int32_t operand(int32_t node, int k) const { return graph_.operand(graph_.node(node), k); }
   constexpr int32_t scratch(const TensorType& type) {
@@ -124,6 +127,7 @@ class Lowering {
   Program& program_;
   Vec<Memory> memory_;
   Vec<int32_t> memory_of_;  // by value
+  Vec<int32_t> first_steps_;  // by kernel
   bool dispatch_open_ = false;
 };
 
@@ -222,8 +226,13 @@ class Dispatch {
 
  private:
   constexpr int32_t find(KernelFile::Kind kind, std::string_view name) {
-    const int index = file_.find(kind, name);
-    if (index < 0) lowering_.fail(call_.op ? call_.op->name : "map", ": the kernel file has no ", name);
+    const int index = file_.find(kind, name, next_name_);
+    if (index < 0) {
+      lowering_.fail(op_name(), ": the kernel file has no ", name);
+    } else {
+      ++given_[index];
+      next_name_ = index + 1;
+    }
     return index;
   }
   constexpr Dispatch& param(std::string_view name, ParamUse::Kind kind, int64_t value) {
@@ -333,6 +342,7 @@ class Dispatch {
     return base >= 0 && from.op->view(call_of(lowering_.graph(), from), inner, view) ? base : -1;
   }
 
+  constexpr std::string_view op_name() const { return call_.op != nullptr ? call_.op->name : "map"; }
   constexpr int32_t unique_spec();
   constexpr uint64_t hash_of() const;
   constexpr bool same_as(const KernelSpec& other) const;
@@ -349,6 +359,8 @@ class Dispatch {
   KernelSpec spec_;
   Step step_;
   size_t first_operand_ = 0, first_attr_ = 0;
+  int8_t given_[KernelFile::kMaxNames] = {};  // how often each of the file's names
+  int next_name_ = 0;
   Vec<int32_t> known_;  // values of the graph by local id
 };
 

@@ -5,6 +5,7 @@
 #ifndef RLXGPU_COMPILE_SIMPLIFY_H_
 #define RLXGPU_COMPILE_SIMPLIFY_H_
 
+#include "rlxgpu/base/hash_index.h"
 #include "rlxgpu/compile/fold.h"
 #include "rlxgpu/graph/graph.h"
 #include "rlxgpu/graph/op.h"
@@ -35,7 +36,6 @@ class Simplifier {
     to_.names = from_.names;
     to_.words = from_.words;
     new_id_.resize(from_.values.size(), -1);
-    table_.resize(4 * from_.nodes.size() + 8, -1);
     for (size_t n = 0; n < from_.nodes.size(); ++n) {
       if (live_[n]) visit(from_.nodes[n]);
     }
@@ -77,15 +77,16 @@ class Simplifier {
     for (int k = 0; k < node.operands.count; ++k) operands[k] = new_id_[static_cast<size_t>(from_.operand(node, k))];
     if (node.op->fold != nullptr && node.results.count == 1 && folded(node, operands)) return;
 
-    const uint64_t hash = hash_of(node, operands);
-    size_t place = hash % table_.size();
-    for (; table_[place] >= 0; place = (place + 1) % table_.size()) {
-      const Node& known = to_.nodes[static_cast<size_t>(table_[place])];
+    Hash hash;
+    for (int k = 0; k < node.operands.count; ++k) hash << static_cast<uint64_t>(operands[k]);
+    for (const int64_t attr : from_.attributes(node)) hash << static_cast<uint64_t>(attr);
+    for (int32_t n = index_.first(hash.value()); n >= 0; n = index_.next()) {
+      const Node& known = to_.node(n);
       if (!same(known, node, operands)) continue;
       for (int k = 0; k < node.results.count; ++k) new_id_[static_cast<size_t>(node.results.first + k)] = known.results.first + k;
       return;
     }
-    if (node.op->in_place < 0) table_[place] = static_cast<int32_t>(to_.nodes.size());
+    if (node.op->in_place < 0) index_.insert(hash.value(), static_cast<int32_t>(to_.nodes.size()));
     copy.operands = {static_cast<int32_t>(to_.operands.size()), node.operands.count};
     for (int k = 0; k < node.operands.count; ++k) to_.operands.push_back(operands[k]);
     copy_attrs(node, copy);
@@ -126,12 +127,6 @@ class Simplifier {
     return true;
   }
 
-  constexpr uint64_t hash_of(const Node& node, const int32_t* operands) const {
-    uint64_t hash = 1469598103934665603u;
-    for (int k = 0; k < node.operands.count; ++k) hash = (hash ^ static_cast<uint64_t>(operands[k])) * 1099511628211u;
-    for (const int64_t attr : from_.attributes(node)) hash = (hash ^ static_cast<uint64_t>(attr)) * 1099511628211u;
-    return hash ^ hash >> 29;
-  }
   constexpr bool same(const Node& known, const Node& node, const int32_t* operands) const {
     if (known.op != node.op || known.operands.count != node.operands.count || known.attrs.count != node.attrs.count) return false;
     for (int k = 0; k < node.operands.count; ++k) {
@@ -147,7 +142,7 @@ class Simplifier {
   Graph to_;
   Vec<char> live_;
   Vec<int32_t> new_id_;  // of each old value
-  Vec<int32_t> table_;   // nodes of the new graph by hash, open addressing
+  HashIndex index_;      // nodes of the new graph
 };
 
 constexpr Graph simplify(const Graph& graph) { return Simplifier(graph).run(); }

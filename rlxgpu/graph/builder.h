@@ -20,6 +20,7 @@
 #include <span>
 #include <string_view>
 
+#include "rlxgpu/base/hash_index.h"
 #include "rlxgpu/base/text.h"
 #include "rlxgpu/base/vec.h"
 #include "rlxgpu/graph/graph.h"
@@ -68,7 +69,10 @@ class Infer {
   constexpr const Shape& shape(int k) const { return call_.operand(k).shape; }
   constexpr DType dtype(int k) const { return call_.operand(k).dtype; }
   constexpr int64_t attr(int i) const { return call_.attr(i); }
-  constexpr void result(DType dtype, const Shape& shape) { results_.push_back({dtype, shape}); }
+  constexpr void result(DType dtype, const Shape& shape) {
+    if (results_.empty()) results_.reserve(1);  // seldom more
+    results_.push_back({dtype, shape});
+  }
 
   // fail("inner dimensions differ (", 768, " vs ", 512, ")")
   template <typename... Parts>
@@ -164,6 +168,7 @@ class Builder {
   }
 
   Graph graph_;
+  HashIndex sources_;  // nodes with a name
 };
 
 // Adds one use of `op` to the graph of its operands.
@@ -261,12 +266,13 @@ constexpr Tensor Builder::source(NodeKind kind, std::string_view name, DType dty
       return {this, -1};
     }
   }
-  for (const Node& node : graph_.nodes) {
-    if (node.kind != NodeKind::op && node.kind != NodeKind::constant && graph_.name(node.name) == name) {
-      fail(site, what, " \"", name, "\": the name is taken");
-      return {this, -1};
-    }
+  const uint64_t hash = (Hash() << name).value();
+  for (int32_t n = sources_.first(hash); n >= 0; n = sources_.next()) {
+    if (graph_.name(graph_.node(n).name) != name) continue;
+    fail(site, what, " \"", name, "\": the name is taken");
+    return {this, -1};
   }
+  sources_.insert(hash, static_cast<int32_t>(graph_.nodes.size()));
   const int32_t id = add_value(dtype, shape);
   Node node;
   node.kind = kind;

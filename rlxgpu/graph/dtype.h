@@ -23,26 +23,18 @@ inline constexpr DType kAllDTypes[] = {f32, f16, bf16, i32, u32, i8, u8, boolean
 
 enum class Register : uint8_t { f32, i32, u32, boolean, vec2f };
 
-constexpr std::string_view name_of(DType dtype) {
-  constexpr std::string_view kNames[] = {"f32", "f16", "bf16", "i32", "u32", "i8", "u8", "bool", "c64"};
-  return kNames[static_cast<int>(dtype)];
-}
+namespace internal {  // tables of constants: inside a function they would be built at every call
+inline constexpr std::string_view kDTypeNames[] = {"f32", "f16", "bf16", "i32", "u32", "i8", "u8", "bool", "c64"};
+inline constexpr Register kRegisters[] = {Register::f32, Register::f32, Register::f32,     Register::i32,  Register::u32,
+                                          Register::i32, Register::u32, Register::boolean, Register::vec2f};
+inline constexpr std::string_view kRegisterNames[] = {"f32", "i32", "u32", "bool", "vec2f"};
+inline constexpr int kBytes[] = {4, 2, 2, 4, 4, 1, 1, 1, 8};
+}  // namespace internal
 
-constexpr Register register_of(DType dtype) {
-  constexpr Register kRegisters[] = {Register::f32, Register::f32, Register::f32,     Register::i32,  Register::u32,
-                                     Register::i32, Register::u32, Register::boolean, Register::vec2f};
-  return kRegisters[static_cast<int>(dtype)];
-}
-
-constexpr std::string_view wgsl_of(Register reg) {
-  constexpr std::string_view kNames[] = {"f32", "i32", "u32", "bool", "vec2f"};
-  return kNames[static_cast<int>(reg)];
-}
-
-constexpr int bytes_of(DType dtype) {
-  constexpr int kBytes[] = {4, 2, 2, 4, 4, 1, 1, 1, 8};
-  return kBytes[static_cast<int>(dtype)];
-}
+constexpr std::string_view name_of(DType dtype) { return internal::kDTypeNames[static_cast<int>(dtype)]; }
+constexpr Register register_of(DType dtype) { return internal::kRegisters[static_cast<int>(dtype)]; }
+constexpr std::string_view wgsl_of(Register reg) { return internal::kRegisterNames[static_cast<int>(reg)]; }
+constexpr int bytes_of(DType dtype) { return internal::kBytes[static_cast<int>(dtype)]; }
 
 // Elements that share one 32-bit word: 1 unless the type is packed.
 constexpr int per_word(DType dtype) { return bytes_of(dtype) >= 4 ? 1 : 4 / bytes_of(dtype); }

@@ -68,15 +68,23 @@ class KernelFile {
   }
   constexpr int name_count() const { return name_count_; }
   constexpr const Name& name(int i) const { return names_[i]; }
-  // Index of a specialisation point, or -1.
-  constexpr int find(Kind kind, std::string_view text) const {
-    for (int i = 0; i < name_count_; ++i) {
-      if (names_[i].kind == kind && names_[i].text == text) return i;
+  // Index of a specialisation point, or -1. Looks from `start` on: callers name points in the file's order.
+  constexpr int find(Kind kind, std::string_view text, int start = 0) const {
+    for (int n = 0, i = start; n < name_count_; ++n, ++i) {
+      if (i >= name_count_) i = 0;
+      const Name& name = names_[i];
+      if (name.kind == kind && name.text.size() == text.size() && same(name.text.data(), text.data(), text.size())) return i;
     }
     return -1;
   }
 
  private:
+  static constexpr bool same(const char* a, const char* b, size_t size) {  // cheaper for the compiler than operator==
+    for (size_t i = size; i-- > 0;) {
+      if (a[i] != b[i]) return false;  // names that are close differ at the end
+    }
+    return true;
+  }
   static constexpr bool is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   }
