@@ -161,7 +161,7 @@ constexpr Tensor operator+(double a, Rhs b) { return add(operand_of(Rhs(a, b.sit
 constexpr Tensor operator-(double a, Rhs b) { return sub(operand_of(Rhs(a, b.site), b.tensor), b); }
 constexpr Tensor operator*(double a, Rhs b) { return mul(operand_of(Rhs(a, b.site), b.tensor), b); }
 constexpr Tensor operator/(double a, Rhs b) { return div(operand_of(Rhs(a, b.site), b.tensor), b); }
-constexpr Tensor operator-(Tensor x) { return neg(x); }
+constexpr Tensor operator-(Rhs x) { return neg(x.tensor, x.site); }
 
 }  // namespace rlxgpu
 

@@ -105,6 +105,9 @@ constexpr void form_infer(Infer& infer) {
     const Text list = type_list([](DType d) { return !pattern_for(kForm, d).empty(); });
     return infer.fail("takes ", list, ", not ", name_of(dtype), ": cast the operand first");
   }
+  for (const int64_t attr : infer.call().attrs) {
+    if ((static_cast<uint32_t>(attr) & 0x7f800000u) == 0x7f800000u) return infer.fail("a parameter is not finite");
+  }
   Shape shape;
   if (infer_broadcast(infer, 0, shape)) infer.result(kForm.to_boolean ? boolean : dtype, shape);
 }

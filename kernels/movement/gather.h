@@ -30,7 +30,7 @@ namespace internal {
 
 // The operand's coordinate that an index means, along an axis of that extent.
 constexpr Name checked_index(At& at, int k, Name index, int64_t extent) {
-  if (at.operand_dtype(k) == u32) return at.let("min(", index, ", ", extent - 1, "u)");
+  if (at.operand_dtype(k) == u32) return at.let("min(", index, ", ", extent > 0 ? extent - 1 : 0, "u)");
   return at.let("rlx_index(", index, ", ", extent, ')');
 }
 

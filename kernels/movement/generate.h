@@ -130,9 +130,10 @@ inline constexpr OpDef kIota = {
     .moves = true,
     .reference = reference::iota,
 };
-// start, start + step, start + 2 step, ...: `count` numbers.
+// start, start + step, start + 2 step, ...: `count` numbers. Integers wrap, so unsigned ones may count down, too.
 constexpr Tensor iota(Builder& g, DType dtype, Dim count, double start = 0, double step = 1,
                       Site site = std::source_location::current()) {
+  if (step < 0 && (dtype == u32 || dtype == u8)) step += dtype == u32 ? 4294967296.0 : 256.0;
   return apply(kIota, {g.literal(start, dtype), g.literal(step, dtype)}, {count.extent, count.symbol}, site);
 }
 // The numbers from start to before end.

@@ -74,6 +74,8 @@ TEST_CASE("a mistake is one sentence with the types and the way out") {
         "a number beside a tensor of i32 must be a whole number in its range");
   CHECK(error_of([](Tensor a, Tensor) { return a + 300; }, u8, {2}, f32, {}) ==
         "a number beside a tensor of u8 must be a whole number in its range");
+  CHECK(error_of([](Tensor a, Tensor) { return elu(a, 1e38f * 10); }, f32, {2}, f32, {}) ==
+        "elu([2]): a parameter is not finite");
   CHECK(error_of([](Tensor a, Tensor) { return cast(a, f32); }, c64, {2}, f32, {}) ==
         "cast(c64[2]): c64 has no order to keep: use real, imag or abs first");
 }
@@ -86,6 +88,13 @@ TEST_CASE("operators name the line they stand on") {
   CHECK_FALSE(y.valid());
   const std::string error(g.graph().error.view());
   CHECK(error.find("shapes_test.cc:" + std::to_string(line) + ": mul(") != std::string::npos);
+
+  Builder h;
+  const Tensor c = h.input("c", boolean, {2});
+  const int next = __LINE__ + 1;
+  CHECK_FALSE((-c).valid());
+  CHECK(std::string(h.graph().error.view()).find("shapes_test.cc:" + std::to_string(next) + ": neg(") !=
+        std::string::npos);
 }
 
 }  // namespace

@@ -106,6 +106,7 @@ TEST_CASE("gather by indices inside, negative and outside", "[gpu][movement]") {
       {{2, 3, 7}, {4, 2}, -1},
       {{7, 3}, {}, 0},
       {{7, 3}, {0}, 0},
+      {{0, 3}, {0}, 0},
   }));
   const DType type = GENERATE(f32, f16, i8);
   const DType index_type = GENERATE(i32, u32);
@@ -141,6 +142,7 @@ TEST_CASE("iota and range", "[gpu][movement]") {
                  g.output("i32", iota(g, i32, 300, -7, 3));
                  g.output("u8", iota(g, u8, 300));
                  g.output("i8", iota(g, i8, 300, 5, -2));
+                 g.output("u32", iota(g, u32, 300, 100, -1));
                  g.output("f32", range(g, f32, 1, 2, 0.25));
                  g.output("none", range(g, i32, 3, 3));
                  g.output("sum", iota(g, f16, 9) + unsqueeze(iota(g, f16, 5), {1}));
