@@ -1,10 +1,11 @@
+#include "kernels/matmul/matmul.h"
+
 #include <string>
 #include <string_view>
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
 #include "kernels/elementwise/elementwise.h"
-#include "kernels/matmul/matmul.h"
 #include "kernels/movement/movement.h"
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
@@ -35,8 +36,10 @@ TEST_CASE("matmul: shapes", "[matmul]") {
 }
 
 TEST_CASE("matmul: what is wrong is said", "[matmul]") {
-  CHECK(error_of({f32, {128, 768}}, {f32, {512, 3072}}) == "matmul([128,768], [512,3072]): inner dimensions differ (768 vs 512)");
-  CHECK(error_of({f32, {2, 3, 4}}, {f32, {3, 4, 5}}) == "matmul([2,3,4], [3,4,5]): leading axes [2] and [3] do not broadcast");
+  CHECK(error_of({f32, {128, 768}}, {f32, {512, 3072}}) ==
+        "matmul([128,768], [512,3072]): inner dimensions differ (768 vs 512)");
+  CHECK(error_of({f32, {2, 3, 4}}, {f32, {3, 4, 5}}) ==
+        "matmul([2,3,4], [3,4,5]): leading axes [2] and [3] do not broadcast");
   CHECK(error_of({f32, {}}, {f32, {4, 5}}) == "matmul([], [4,5]): a scalar is no matrix: use *");
   CHECK(error_of({f32, {3, 4}}, {i32, {4, 5}}) == "matmul([3,4], i32[4,5]): f32 and i32 do not mix: cast one of them");
   CHECK(error_of({boolean, {3, 4}}, {boolean, {4, 5}}) == "matmul(bool[3,4], bool[4,5]): needs real numbers");
@@ -58,20 +61,15 @@ void check_product(const Device& device, const char* variant, const Sizes& sizes
 TEST_CASE("matmul agrees with the reference, whatever the shapes", "[matmul][gpu]") {
   const Device device = device_or_skip();
   const char* variant = GENERATE("rows", "tiled", "plain");
-  const Sizes sizes = GENERATE(Sizes{{1, 1}, {1, 1}, "smallest"},  //
-                               Sizes{{64, 64}, {64, 64}, "one tile"},
-                               Sizes{{65, 33}, {33, 67}, "ragged on every edge"},
-                               Sizes{{1, 300}, {300, 70}, "one row"},
-                               Sizes{{70, 300}, {300, 1}, "one column"},
-                               Sizes{{5, 0}, {0, 7}, "empty sums"},
-                               Sizes{{0, 5}, {5, 7}, "no rows"},
-                               Sizes{{40}, {40, 9}, "a vector on the left"},
-                               Sizes{{9, 40}, {40}, "a vector on the right"},
-                               Sizes{{40}, {40}, "two vectors"},
-                               Sizes{{3, 20, 10}, {3, 10, 30}, "a batch"},
-                               Sizes{{2, 3, 5, 4}, {4, 6}, "one b for all"},
-                               Sizes{{5, 4}, {2, 3, 4, 6}, "one a for all"},
-                               Sizes{{2, 1, 2, 1, 2, 1, 3, 4}, {1, 2, 1, 2, 1, 2, 4, 5}, "batch axes that do not join"});
+  const Sizes sizes =
+      GENERATE(Sizes{{1, 1}, {1, 1}, "smallest"},  //
+               Sizes{{64, 64}, {64, 64}, "one tile"}, Sizes{{65, 33}, {33, 67}, "ragged on every edge"},
+               Sizes{{1, 300}, {300, 70}, "one row"}, Sizes{{70, 300}, {300, 1}, "one column"},
+               Sizes{{5, 0}, {0, 7}, "empty sums"}, Sizes{{0, 5}, {5, 7}, "no rows"},
+               Sizes{{40}, {40, 9}, "a vector on the left"}, Sizes{{9, 40}, {40}, "a vector on the right"},
+               Sizes{{40}, {40}, "two vectors"}, Sizes{{3, 20, 10}, {3, 10, 30}, "a batch"},
+               Sizes{{2, 3, 5, 4}, {4, 6}, "one b for all"}, Sizes{{5, 4}, {2, 3, 4, 6}, "one a for all"},
+               Sizes{{2, 1, 2, 1, 2, 1, 3, 4}, {1, 2, 1, 2, 1, 2, 4, 5}, "batch axes that do not join"});
   check_product(device, variant, sizes, f32, f32);
 }
 
@@ -115,7 +113,9 @@ TEST_CASE("what follows a matmul joins its kernel", "[matmul][gpu]") {
   build(*graph);
   CHECK(compile(graph.graph(), kPortable).steps.size() == 1);
   // The reference rounds four times on the way, numbers below 16.
-  check_agrees(device, build, {.bound = dot_bound(dtype, 33, 4.0) + Bound{4 * 16 * epsilon_of(dtype), 0}, .choices = {{"matmul", variant}}});
+  check_agrees(
+      device, build,
+      {.bound = dot_bound(dtype, 33, 4.0) + Bound{4 * 16 * epsilon_of(dtype), 0}, .choices = {{"matmul", variant}}});
 }
 
 TEST_CASE("matmul with run-time extents", "[matmul][gpu]") {
@@ -129,7 +129,9 @@ TEST_CASE("matmul with run-time extents", "[matmul][gpu]") {
       Tensor scores = matmul(x, g.input("w", f32, {12, some}));  // (n, n)
       g.output("y", matmul(scores, x));
     };
-    check_agrees(device, build, {.bound = dot_bound(f32, 40, 12 * 4.0 * 2.0), .choices = {{"matmul", variant}}, .numbers = {{"n", n}}});
+    check_agrees(
+        device, build,
+        {.bound = dot_bound(f32, 40, 12 * 4.0 * 2.0), .choices = {{"matmul", variant}}, .numbers = {{"n", n}}});
   }
 }
 

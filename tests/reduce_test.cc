@@ -1,3 +1,5 @@
+#include "kernels/reduce/reduce.h"
+
 #include <cmath>
 #include <limits>
 #include <string>
@@ -7,7 +9,6 @@
 #include "catch2/generators/catch_generators.hpp"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/reduce/arg.h"
-#include "kernels/reduce/reduce.h"
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
@@ -90,20 +91,14 @@ struct Sizes {
 
 TEST_CASE("reductions agree with the reference, whatever the shapes", "[reduce][gpu]") {
   const Device device = device_or_skip();
-  const Sizes sizes = GENERATE(Sizes{{}, {}, "a scalar"},  //
-                               Sizes{{1, 1}, 0, "one element"},
-                               Sizes{{7, 0}, 1, "over nothing"},
-                               Sizes{{0, 7}, 1, "of nothing"},
-                               Sizes{{300, 3}, 1, "many short rows"},
-                               Sizes{{3, 1000}, 1, "long rows"},
-                               Sizes{{1000, 3}, 0, "few columns"},
-                               Sizes{{70, 65}, 0, "columns"},
-                               Sizes{{6, 5, 4, 3}, {0, 2}, "every other axis"},
-                               Sizes{{6, 5, 4, 3}, {1, 3}, "the others"},
-                               Sizes{{2, 1, 3, 2, 1, 2, 3, 2}, {1, 3, 5, 7}, "eight axes"},
-                               Sizes{{1, 20000}, 1, "one row, split"},
-                               Sizes{{30000, 3}, 0, "three columns, split"},
-                               Sizes{{70000, 2}, 1, "more rows than a grid is wide"});
+  const Sizes sizes =
+      GENERATE(Sizes{{}, {}, "a scalar"},  //
+               Sizes{{1, 1}, 0, "one element"}, Sizes{{7, 0}, 1, "over nothing"}, Sizes{{0, 7}, 1, "of nothing"},
+               Sizes{{300, 3}, 1, "many short rows"}, Sizes{{3, 1000}, 1, "long rows"},
+               Sizes{{1000, 3}, 0, "few columns"}, Sizes{{70, 65}, 0, "columns"},
+               Sizes{{6, 5, 4, 3}, {0, 2}, "every other axis"}, Sizes{{6, 5, 4, 3}, {1, 3}, "the others"},
+               Sizes{{2, 1, 3, 2, 1, 2, 3, 2}, {1, 3, 5, 7}, "eight axes"}, Sizes{{1, 20000}, 1, "one row, split"},
+               Sizes{{30000, 3}, 0, "three columns, split"}, Sizes{{70000, 2}, 1, "more rows than a grid is wide"});
   CAPTURE(sizes.why);
   const int64_t all = sizes.x.count();
   const int64_t kept = shape_of_sum(sizes.x, sizes.axes, false).count();
@@ -124,8 +119,10 @@ TEST_CASE("split and whole rows agree", "[reduce][gpu]") {
     check_agrees(device, [&](Builder& g) { g.output("y", form.make(g.input("x", f32, {2, 9001}), 1)); },
                  {.bound = bound_of(form, f32, 9001), .choices = {{form.name, variant}}});
   }
-  check_agrees(device, [&](Builder& g) { g.output("y", argmax(g.input("x", f16, {2, 9001}))); }, {.bound = {}, .choices = {{"argmax", variant}}});
-  check_agrees(device, [&](Builder& g) { g.output("y", argmin(g.input("x", i8, {9001, 2}), 0)); }, {.bound = {}, .choices = {{"argmin", variant}}});
+  check_agrees(device, [&](Builder& g) { g.output("y", argmax(g.input("x", f16, {2, 9001}))); },
+               {.bound = {}, .choices = {{"argmax", variant}}});
+  check_agrees(device, [&](Builder& g) { g.output("y", argmin(g.input("x", i8, {9001, 2}), 0)); },
+               {.bound = {}, .choices = {{"argmin", variant}}});
 }
 
 TEST_CASE("any and all", "[reduce][gpu]") {
@@ -158,8 +155,8 @@ TEST_CASE("argmax and argmin give the first of equals", "[reduce][gpu]") {
 TEST_CASE("reductions of special numbers", "[reduce][gpu]") {
   const Device device = device_or_skip();
   const double inf = HUGE_VAL, nan = std::nan("");
-  const std::vector<double> x = {nan, 1, 2, -1,   1, nan, 3, 0,   inf, 1, -inf, 2,    -inf, -inf, -inf, -inf,
-                                 inf, 1, 2, 3,    -inf, 1, 2, 3,  0, -0.0, 0, -0.0,   1000, 1001, -1000, 999};
+  const std::vector<double> x = {nan, 1, 2, -1, 1,    nan, 3, 0, inf, 1,    -inf, 2,    -inf, -inf, -inf,  -inf,
+                                 inf, 1, 2, 3,  -inf, 1,   2, 3, 0,   -0.0, 0,    -0.0, 1000, 1001, -1000, 999};
   const auto build = [&](Builder& g) {
     Tensor t = g.input("x", f32, {8, 4});
     g.output("max", reduce_max(t, 1));

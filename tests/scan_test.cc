@@ -1,10 +1,11 @@
+#include "kernels/scan/scan.h"
+
 #include <cmath>
 #include <string>
 #include <string_view>
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
-#include "kernels/scan/scan.h"
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
@@ -62,19 +63,18 @@ struct Sizes {
 TEST_CASE("scans agree with the reference, whatever the shapes", "[scan][gpu]") {
   const Device device = device_or_skip();
   const Sizes sizes = GENERATE(Sizes{{1}, 0, "one element"},  //
-                               Sizes{{3, 0}, 1, "empty rows"},
-                               Sizes{{300, 3}, 1, "short rows"},
-                               Sizes{{2, 1024}, 1, "exactly one step"},
-                               Sizes{{2, 5001}, 1, "several steps"},
-                               Sizes{{2100, 3}, 0, "columns"},
-                               Sizes{{4, 37, 40}, 1, "the middle"},
+                               Sizes{{3, 0}, 1, "empty rows"}, Sizes{{300, 3}, 1, "short rows"},
+                               Sizes{{2, 1024}, 1, "exactly one step"}, Sizes{{2, 5001}, 1, "several steps"},
+                               Sizes{{2100, 3}, 0, "columns"}, Sizes{{4, 37, 40}, 1, "the middle"},
                                Sizes{{2, 1, 3, 2, 5, 2, 1, 2}, 4, "eight axes"});
   CAPTURE(sizes.why);
   const int64_t n = sizes.x[sizes.axis];
   for (const Form& form : {kForms[0], kForms[2]}) {
     for (const bool reverse : {false, true}) {
       CAPTURE(form.name, reverse);
-      const auto build = [&](Builder& g) { g.output("y", form.make(g.input("x", f32, sizes.x), sizes.axis, {.reverse = reverse})); };
+      const auto build = [&](Builder& g) {
+        g.output("y", form.make(g.input("x", f32, sizes.x), sizes.axis, {.reverse = reverse}));
+      };
       check_agrees(device, build, {.bound = bound_of(form, f32, n)});
     }
   }

@@ -1,10 +1,11 @@
+#include "kernels/softmax/softmax.h"
+
 #include <cmath>
 #include <string>
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
 #include "kernels/elementwise/elementwise.h"
-#include "kernels/softmax/softmax.h"
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
@@ -35,26 +36,24 @@ struct Sizes {
 TEST_CASE("softmax and log_softmax agree with the reference", "[softmax][gpu]") {
   const Device device = device_or_skip();
   const Sizes sizes = GENERATE(Sizes{{1}, 0, "one element"},  //
-                               Sizes{{3, 0}, 1, "empty rows"},
-                               Sizes{{0, 3}, 1, "no rows"},
-                               Sizes{{100, 3}, 1, "short rows"},
-                               Sizes{{5, 129}, -1, "one more than a power of two"},
-                               Sizes{{2, 5000}, 1, "long rows"},
-                               Sizes{{70, 33}, 0, "columns"},
-                               Sizes{{4, 9, 6}, 1, "the middle"},
-                               Sizes{{2, 1, 3, 2, 5, 2, 1, 2}, 4, "eight axes"});
+                               Sizes{{3, 0}, 1, "empty rows"}, Sizes{{0, 3}, 1, "no rows"},
+                               Sizes{{100, 3}, 1, "short rows"}, Sizes{{5, 129}, -1, "one more than a power of two"},
+                               Sizes{{2, 5000}, 1, "long rows"}, Sizes{{70, 33}, 0, "columns"},
+                               Sizes{{4, 9, 6}, 1, "the middle"}, Sizes{{2, 1, 3, 2, 5, 2, 1, 2}, 4, "eight axes"});
   const DType dtype = GENERATE(f32, f16, bf16);
   CAPTURE(sizes.why, name_of(dtype));
   const int64_t n = sizes.x[normalise_axis(sizes.axis, sizes.x.rank())];
-  check_agrees(device, [&](Builder& g) { g.output("y", softmax(g.input("x", dtype, sizes.x), sizes.axis)); }, {.bound = softmax_bound(dtype, n)});
-  check_agrees(device, [&](Builder& g) { g.output("y", log_softmax(g.input("x", dtype, sizes.x), sizes.axis)); }, {.bound = log_softmax_bound(dtype, n)});
+  check_agrees(device, [&](Builder& g) { g.output("y", softmax(g.input("x", dtype, sizes.x), sizes.axis)); },
+               {.bound = softmax_bound(dtype, n)});
+  check_agrees(device, [&](Builder& g) { g.output("y", log_softmax(g.input("x", dtype, sizes.x), sizes.axis)); },
+               {.bound = log_softmax_bound(dtype, n)});
 }
 
 TEST_CASE("softmax of special numbers", "[softmax][gpu]") {
   const Device device = device_or_skip();
   const double inf = HUGE_VAL, nan = std::nan("");
-  const std::vector<double> x = {nan, 1, 2,    1, 2, nan,     inf, 1, 2,       -inf, -inf, -inf, -inf, 1, 2,
-                                 1, -inf, 2,   1e38, -1e38, 0, 3e38, 3e38, -inf, 1000, 999, 0,      -3e38, -3e38, -3e38};
+  const std::vector<double> x = {nan,  1, 2,    1,     2, nan,  inf,  1,    2,    -inf, -inf, -inf,  -inf,  1,    2, 1,
+                                 -inf, 2, 1e38, -1e38, 0, 3e38, 3e38, -inf, 1000, 999,  0,    -3e38, -3e38, -3e38};
   const auto build = [&](Builder& g) {
     Tensor t = g.input("x", f32, {10, 3});
     g.output("softmax", softmax(t));

@@ -22,7 +22,9 @@ struct MatmulLayout {
   BatchAxis batch[kBatchAxes];  // outermost first, unused ones before them
 
   constexpr void give_to(Dispatch& dispatch) const {
-    const auto number = [&](std::string_view name, int64_t value) { dispatch.number(name, static_cast<uint32_t>(value)); };
+    const auto number = [&](std::string_view name, int64_t value) {
+      dispatch.number(name, static_cast<uint32_t>(value));
+    };
     number("kM", m), number("kN", n), number("kK", k);
     number("kAOffset", a_offset), number("kARow", a_row), number("kACol", a_col);
     number("kBOffset", b_offset), number("kBRow", b_row), number("kBCol", b_col);
@@ -55,7 +57,8 @@ constexpr MatmulLayout matmul_layout(const Call& call, const View& a, const View
   int used = 0;
   for (int i = 1; i <= axes; ++i) {
     const int64_t ea = i <= batch_a ? sa[batch_a - i] : 1, eb = i <= batch_b ? sb[batch_b - i] : 1;
-    const MatmulLayout::BatchAxis axis = {ea == 1 ? eb : ea, ea == 1 ? 0 : a.strides[batch_a - i], eb == 1 ? 0 : b.strides[batch_b - i]};
+    const MatmulLayout::BatchAxis axis = {ea == 1 ? eb : ea, ea == 1 ? 0 : a.strides[batch_a - i],
+                                          eb == 1 ? 0 : b.strides[batch_b - i]};
     layout.batches *= axis.extent;
     if (axis.extent == 1) continue;
     if (used > 0) {

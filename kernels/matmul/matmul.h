@@ -30,7 +30,8 @@ inline constexpr KernelFile kMatmulRowsFile(
 constexpr void matmul_infer(Infer& infer) {
   const DType a = infer.dtype(0), b = infer.dtype(1);
   if (a == boolean || a == c64 || b == boolean || b == c64) return infer.fail("needs real numbers");
-  if (!(is_float(a) && is_float(b)) && a != b) return infer.fail(name_of(a), " and ", name_of(b), " do not mix: cast one of them");
+  if (!(is_float(a) && is_float(b)) && a != b)
+    return infer.fail(name_of(a), " and ", name_of(b), " do not mix: cast one of them");
   const Shape& sa = infer.shape(0);
   const Shape& sb = infer.shape(1);
   if (sa.rank() == 0 || sb.rank() == 0) return infer.fail("a scalar is no matrix: use *");
@@ -40,7 +41,8 @@ constexpr void matmul_infer(Infer& infer) {
   Shape batch_a, batch_b, result;
   for (int axis = 0; axis < sa.rank() - 2; ++axis) batch_a.push_back(sa.dim(axis));
   for (int axis = 0; axis < sb.rank() - 2; ++axis) batch_b.push_back(sb.dim(axis));
-  if (!broadcast(batch_a, batch_b, result)) return infer.fail("leading axes ", batch_a, " and ", batch_b, " do not broadcast");
+  if (!broadcast(batch_a, batch_b, result))
+    return infer.fail("leading axes ", batch_a, " and ", batch_b, " do not broadcast");
   if (sa.rank() > 1) result.push_back(sa.dim(sa.rank() - 2));
   if (sb.rank() > 1) result.push_back(sb.dim(sb.rank() - 1));
   infer.result(a == i8 ? i32 : a == u8 ? u32 : a, result);
@@ -55,9 +57,12 @@ constexpr std::string_view a_load_text(DType dtype) {
     case DType::bf16:
       return "fn a_load(i : u32) -> Acc {\n  let word = a[i >> 1u];\n"
              "  return bitcast<f32>(select(word << 16u, word & 0xffff0000u, (i & 1u) == 1u));\n}";
-    case DType::i8: return "fn a_load(i : u32) -> Acc { return extractBits(bitcast<i32>(a[i >> 2u]), (i & 3u) * 8u, 8u); }";
-    case DType::u8: return "fn a_load(i : u32) -> Acc { return extractBits(a[i >> 2u], (i & 3u) * 8u, 8u); }";
-    default: return "fn a_load(i : u32) -> Acc { return a[i]; }";
+    case DType::i8:
+      return "fn a_load(i : u32) -> Acc { return extractBits(bitcast<i32>(a[i >> 2u]), (i & 3u) * 8u, 8u); }";
+    case DType::u8:
+      return "fn a_load(i : u32) -> Acc { return extractBits(a[i >> 2u], (i & 3u) * 8u, 8u); }";
+    default:
+      return "fn a_load(i : u32) -> Acc { return a[i]; }";
   }
 }
 constexpr std::string_view b_load_text(DType dtype) {
@@ -68,9 +73,12 @@ constexpr std::string_view b_load_text(DType dtype) {
     case DType::bf16:
       return "fn b_load(i : u32) -> Acc {\n  let word = b[i >> 1u];\n"
              "  return bitcast<f32>(select(word << 16u, word & 0xffff0000u, (i & 1u) == 1u));\n}";
-    case DType::i8: return "fn b_load(i : u32) -> Acc { return extractBits(bitcast<i32>(b[i >> 2u]), (i & 3u) * 8u, 8u); }";
-    case DType::u8: return "fn b_load(i : u32) -> Acc { return extractBits(b[i >> 2u], (i & 3u) * 8u, 8u); }";
-    default: return "fn b_load(i : u32) -> Acc { return b[i]; }";
+    case DType::i8:
+      return "fn b_load(i : u32) -> Acc { return extractBits(bitcast<i32>(b[i >> 2u]), (i & 3u) * 8u, 8u); }";
+    case DType::u8:
+      return "fn b_load(i : u32) -> Acc { return extractBits(b[i >> 2u], (i & 3u) * 8u, 8u); }";
+    default:
+      return "fn b_load(i : u32) -> Acc { return b[i]; }";
   }
 }
 constexpr Register word_register(DType dtype) { return per_word(dtype) > 1 ? Register::u32 : register_of(dtype); }
@@ -100,8 +108,10 @@ constexpr void matmul_tiled_emit(Emit& e) {
   dispatch.type("Acc", register_of(e.call().result().dtype))
       .number("kAAlongM", layout.a_col != 1 && layout.a_row == 1)
       .number("kBAlongK", layout.b_col != 1 && layout.b_row == 1)
-      .number("kRowsEach", rows_each).number("kColsEach", cols_each)
-      .number("kTiles", tiles).number("kGridRow", grid.row)
+      .number("kRowsEach", rows_each)
+      .number("kColsEach", cols_each)
+      .number("kTiles", tiles)
+      .number("kGridRow", grid.row)
       .output("y", e.result())
       .grid(grid.row, grid.rows);
 }
@@ -117,7 +127,9 @@ constexpr void matmul_rows_emit(Emit& e) {
   const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
   Dispatch dispatch = e.dispatch(kMatmulRowsFile);
   give_operands(dispatch, e, layout);
-  dispatch.number("kRowsEach", rows_each).number("kTiles", tiles).number("kGridRow", grid.row)
+  dispatch.number("kRowsEach", rows_each)
+      .number("kTiles", tiles)
+      .number("kGridRow", grid.row)
       .output("y", e.result())
       .grid(grid.row, grid.rows);
 }
@@ -129,8 +141,10 @@ constexpr void matmul_plain_emit(Emit& e) {
   Dispatch dispatch = e.dispatch(kMatmulPlainFile);
   matmul_layout(e.call(), a, b).give_to(dispatch);
   dispatch.type("Acc", register_of(e.call().result().dtype))
-      .number("kCount", count).number("kRow", grid.row * 64)
-      .input("a", e.operand(0)).input("b", e.operand(1))
+      .number("kCount", count)
+      .number("kRow", grid.row * 64)
+      .input("a", e.operand(0))
+      .input("b", e.operand(1))
       .output("y", e.result())
       .grid(grid.row, grid.rows);
 }
@@ -155,7 +169,9 @@ inline constexpr OpDef kMatmul{
     .reference = matmul_reference,
 };
 
-constexpr Tensor matmul(Tensor a, Tensor b, Site site = std::source_location::current()) { return apply(kMatmul, {a, b}, site); }
+constexpr Tensor matmul(Tensor a, Tensor b, Site site = std::source_location::current()) {
+  return apply(kMatmul, {a, b}, site);
+}
 
 }  // namespace rlxgpu
 

@@ -29,7 +29,9 @@ inline void matmul_reference(reference::Call& call) {
     for (int64_t j = 0; j < k; ++j) {
       const double left = a[(batch_a * m + row) * k + j], right = b[(batch_b * k + j) * n + col];
       sum += left * right;
-      if (is_integer(y.dtype)) wrapped += static_cast<uint64_t>(static_cast<int64_t>(left)) * static_cast<uint64_t>(static_cast<int64_t>(right));
+      if (is_integer(y.dtype))
+        wrapped +=
+            static_cast<uint64_t>(static_cast<int64_t>(left)) * static_cast<uint64_t>(static_cast<int64_t>(right));
     }
     y[i] = is_integer(y.dtype) ? static_cast<double>(wrapped & 0xffffffffu) : sum;
   }

@@ -25,7 +25,8 @@ constexpr void arg_infer(Infer& infer) {
   if (!is_float(dtype) && !is_integer(dtype)) return infer.fail("needs a real number, not ", name_of(dtype));
   const std::span<const int64_t> axis = infer.call().attrs.subspan(1);
   if (!check_axes(infer, axis)) return;
-  if (infer.shape(0)[normalise_axis(axis[0], infer.shape(0).rank())] == 0) return infer.fail("axis ", axis[0], " is empty");
+  if (infer.shape(0)[normalise_axis(axis[0], infer.shape(0).rank())] == 0)
+    return infer.fail("axis ", axis[0], " is empty");
   infer.result(i32, reduced_shape(infer.shape(0), axis, infer.attr(0) != 0));
 }
 
@@ -35,7 +36,8 @@ constexpr std::string_view key_text(Register reg, bool least) {
     return least ? "fn key(v : i32) -> u32 { return bitcast<u32>(v) ^ 0x7fffffffu; }"
                  : "fn key(v : i32) -> u32 { return bitcast<u32>(v) ^ 0x80000000u; }";
   }
-  if (reg == Register::u32) return least ? "fn key(v : u32) -> u32 { return ~v; }" : "fn key(v : u32) -> u32 { return v; }";
+  if (reg == Register::u32)
+    return least ? "fn key(v : u32) -> u32 { return ~v; }" : "fn key(v : u32) -> u32 { return v; }";
   return least ? "fn key(v : f32) -> u32 {\n"
                  "  let bits = bitcast<u32>(v);\n"
                  "  let magnitude = bits & 0x7fffffffu;\n"
@@ -65,12 +67,17 @@ constexpr void arg_rows_emit(Emit& e) {
   const Lanes lanes = lanes_of({layout.rows, layout.cols, layout.adjacent_rows ? layout.rows : 1}, e.target());
   Dispatch dispatch = e.dispatch(kArgFile);
   give_lanes(dispatch, lanes);
-  dispatch.number("kRows", layout.rows).number("kCols", layout.cols).number("kSplits", 1).number("kChunk", layout.cols)
+  dispatch.number("kRows", layout.rows)
+      .number("kCols", layout.cols)
+      .number("kSplits", 1)
+      .number("kChunk", layout.cols)
       .extent("cols", layout.steps)
-      .flag("ELEMENTS", true).flag("CANDIDATES", false)
+      .flag("ELEMENTS", true)
+      .flag("CANDIDATES", false)
       .input("x", e.operand(0), layout.axes())
       .slot("key", key_text(register_of(e.call().operand(0).dtype), kLeast))
-      .slot("candidate", kElementText).slot("store", kStoreText)
+      .slot("candidate", kElementText)
+      .slot("store", kStoreText)
       .output("y", e.result())
       .grid(lanes.grid.row, lanes.grid.rows, 1, lanes.grid.rows == 1 ? layout.row_symbol : -1);
 }
@@ -84,23 +91,33 @@ constexpr void arg_split_emit(Emit& e) {
     const Lanes lanes = lanes_of({layout.rows * splits, chunk, 1}, e.target());
     Dispatch dispatch = e.dispatch(kArgFile);
     give_lanes(dispatch, lanes);
-    dispatch.number("kRows", layout.rows).number("kCols", layout.cols).number("kSplits", splits).number("kChunk", chunk)
+    dispatch.number("kRows", layout.rows)
+        .number("kCols", layout.cols)
+        .number("kSplits", splits)
+        .number("kChunk", chunk)
         .extent("cols", layout.steps)
-        .flag("ELEMENTS", true).flag("CANDIDATES", false)
+        .flag("ELEMENTS", true)
+        .flag("CANDIDATES", false)
         .input("x", e.operand(0), layout.axes())
         .slot("key", key_text(register_of(e.call().operand(0).dtype), kLeast))
-        .slot("candidate", kElementText).slot("store", kStoreCandidateText)
+        .slot("candidate", kElementText)
+        .slot("store", kStoreCandidateText)
         .output("y", parts)
         .grid(lanes.grid.row, lanes.grid.rows);
   }
   const Lanes lanes = lanes_of({layout.rows, splits, 1}, e.target());
   Dispatch dispatch = e.dispatch(kArgFile);
   give_lanes(dispatch, lanes);
-  dispatch.number("kRows", layout.rows).number("kCols", splits).number("kSplits", 1).number("kChunk", splits)
+  dispatch.number("kRows", layout.rows)
+      .number("kCols", splits)
+      .number("kSplits", 1)
+      .number("kChunk", splits)
       .extent("cols", splits)
-      .flag("ELEMENTS", false).flag("CANDIDATES", true)
+      .flag("ELEMENTS", false)
+      .flag("CANDIDATES", true)
       .input("given", parts)
-      .slot("candidate", kCandidateText).slot("store", kStoreText)
+      .slot("candidate", kCandidateText)
+      .slot("store", kStoreText)
       .output("y", e.result())
       .grid(lanes.grid.row, lanes.grid.rows);
 }
@@ -130,10 +147,12 @@ inline constexpr OpDef kArgmin{
     .reference = arg_reference<true>,
 };
 
-constexpr Tensor argmax(Tensor x, int axis = -1, ReduceOptions options = {}, Site site = std::source_location::current()) {
+constexpr Tensor argmax(Tensor x, int axis = -1, ReduceOptions options = {},
+                        Site site = std::source_location::current()) {
   return apply(kArgmax, {x}, {options.keep_dims, axis}, site);
 }
-constexpr Tensor argmin(Tensor x, int axis = -1, ReduceOptions options = {}, Site site = std::source_location::current()) {
+constexpr Tensor argmin(Tensor x, int axis = -1, ReduceOptions options = {},
+                        Site site = std::source_location::current()) {
   return apply(kArgmin, {x}, {options.keep_dims, axis}, site);
 }
 

@@ -1,6 +1,7 @@
 // Combine: the ways to make one number of many, as WGSL. Shared by reduce, scan and scatter.
 //
-//   e.dispatch(file).slot("identity", identity_text(Combine::max, f16)).slot("combine", combine_text(Combine::max, f16))
+//   e.dispatch(file).slot("identity", identity_text(Combine::max, f16)).slot("combine", combine_text(Combine::max,
+//   f16))
 //
 // The texts define  fn identity() -> Acc  (what an empty set gives) and  fn combine(a : Acc, b : Acc) -> Acc,
 // where Acc is the register type of the dtype. A NaN is the maximum and the minimum of whatever it is
@@ -22,10 +23,14 @@ constexpr std::string_view identity_text(Combine combine, DType dtype) {
   if (combine == Combine::prod) return "fn identity() -> Acc { return Acc(1); }";
   switch (dtype) {
     case DType::i32:
-      return least ? "fn identity() -> Acc { return Acc(-2147483648); }" : "fn identity() -> Acc { return Acc(2147483647); }";
-    case DType::u32: return least ? "fn identity() -> Acc { return 0u; }" : "fn identity() -> Acc { return 0xffffffffu; }";
-    case DType::i8: return least ? "fn identity() -> Acc { return Acc(-128); }" : "fn identity() -> Acc { return Acc(127); }";
-    case DType::u8: return least ? "fn identity() -> Acc { return 0u; }" : "fn identity() -> Acc { return 255u; }";
+      return least ? "fn identity() -> Acc { return Acc(-2147483648); }"
+                   : "fn identity() -> Acc { return Acc(2147483647); }";
+    case DType::u32:
+      return least ? "fn identity() -> Acc { return 0u; }" : "fn identity() -> Acc { return 0xffffffffu; }";
+    case DType::i8:
+      return least ? "fn identity() -> Acc { return Acc(-128); }" : "fn identity() -> Acc { return Acc(127); }";
+    case DType::u8:
+      return least ? "fn identity() -> Acc { return 0u; }" : "fn identity() -> Acc { return 255u; }";
     default:  // infinities: only the result of a call may be one
       return least ? "fn identity() -> Acc { return combine_bits(0xff800000u); }\n"
                      "fn combine_bits(bits : u32) -> f32 { return bitcast<f32>(bits); }"
@@ -36,8 +41,10 @@ constexpr std::string_view identity_text(Combine combine, DType dtype) {
 
 constexpr std::string_view combine_text(Combine combine, DType dtype) {
   switch (combine) {
-    case Combine::sum: return "fn combine(a : Acc, b : Acc) -> Acc { return a + b; }";
-    case Combine::prod: return "fn combine(a : Acc, b : Acc) -> Acc { return a * b; }";
+    case Combine::sum:
+      return "fn combine(a : Acc, b : Acc) -> Acc { return a + b; }";
+    case Combine::prod:
+      return "fn combine(a : Acc, b : Acc) -> Acc { return a * b; }";
     case Combine::max:
       if (!is_float(dtype)) return "fn combine(a : Acc, b : Acc) -> Acc { return max(a, b); }";
       return "fn combine(a : Acc, b : Acc) -> Acc {\n"

@@ -41,7 +41,9 @@ constexpr int64_t power_of_two_below(int64_t n) {
 // Software adapters pay 50 ns a subgroup for a barrier: one subgroup there. Elsewhere 256 invocations,
 // the default limit, and at least four columns for each.
 constexpr Lanes lanes_of(const RowsOf& of, const Target& target) {
-  const int64_t group = target.adapter_class == AdapterClass::software ? 8 : power_of_two_below(target.max_invocations < 256 ? target.max_invocations : 256);
+  const int64_t group = target.adapter_class == AdapterClass::software
+                            ? 8
+                            : power_of_two_below(target.max_invocations < 256 ? target.max_invocations : 256);
   const auto at_most = [](int64_t n, int64_t most) { return n < most ? n : most; };
   Lanes lanes;
   if (of.inner > 1) {

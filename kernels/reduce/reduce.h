@@ -48,21 +48,39 @@ constexpr Reduction reduction_of(Reduce kind, DType dtype) {
     return Reduction{kind, reg, reg, identity_text(combine, dtype), lift, combine_text(combine, dtype), finish};
   };
   switch (kind) {
-    case Reduce::sum: return make(Combine::sum, kKeepText, wrap_text(dtype));
-    case Reduce::prod: return make(Combine::prod, kKeepText, wrap_text(dtype));
-    case Reduce::max: return make(Combine::max, kKeepText, kHandOnText);
-    case Reduce::min: return make(Combine::min, kKeepText, kHandOnText);
-    case Reduce::mean: return make(Combine::sum, kKeepText, "fn finish(acc : Acc) -> Result { return acc / f32(count()); }");
-    case Reduce::l1: return make(Combine::sum, "fn lift(v : Elem) -> Acc { return abs(v); }", kHandOnText);
+    case Reduce::sum:
+      return make(Combine::sum, kKeepText, wrap_text(dtype));
+    case Reduce::prod:
+      return make(Combine::prod, kKeepText, wrap_text(dtype));
+    case Reduce::max:
+      return make(Combine::max, kKeepText, kHandOnText);
+    case Reduce::min:
+      return make(Combine::min, kKeepText, kHandOnText);
+    case Reduce::mean:
+      return make(Combine::sum, kKeepText, "fn finish(acc : Acc) -> Result { return acc / f32(count()); }");
+    case Reduce::l1:
+      return make(Combine::sum, "fn lift(v : Elem) -> Acc { return abs(v); }", kHandOnText);
     case Reduce::l2:
-      return make(Combine::sum, "fn lift(v : Elem) -> Acc { return v * v; }", "fn finish(acc : Acc) -> Result { return sqrt(acc); }");
-    case Reduce::sum_square: return make(Combine::sum, "fn lift(v : Elem) -> Acc { return v * v; }", kHandOnText);
+      return make(Combine::sum, "fn lift(v : Elem) -> Acc { return v * v; }",
+                  "fn finish(acc : Acc) -> Result { return sqrt(acc); }");
+    case Reduce::sum_square:
+      return make(Combine::sum, "fn lift(v : Elem) -> Acc { return v * v; }", kHandOnText);
     case Reduce::any:
-      return {kind, reg, Register::u32, "fn identity() -> Acc { return 0u; }", "fn lift(v : Elem) -> Acc { return u32(v); }",
-              "fn combine(a : Acc, b : Acc) -> Acc { return a | b; }", "fn finish(acc : Acc) -> Result { return acc != 0u; }"};
+      return {kind,
+              reg,
+              Register::u32,
+              "fn identity() -> Acc { return 0u; }",
+              "fn lift(v : Elem) -> Acc { return u32(v); }",
+              "fn combine(a : Acc, b : Acc) -> Acc { return a | b; }",
+              "fn finish(acc : Acc) -> Result { return acc != 0u; }"};
     case Reduce::all:
-      return {kind, reg, Register::u32, "fn identity() -> Acc { return 1u; }", "fn lift(v : Elem) -> Acc { return u32(v); }",
-              "fn combine(a : Acc, b : Acc) -> Acc { return a & b; }", "fn finish(acc : Acc) -> Result { return acc != 0u; }"};
+      return {kind,
+              reg,
+              Register::u32,
+              "fn identity() -> Acc { return 1u; }",
+              "fn lift(v : Elem) -> Acc { return u32(v); }",
+              "fn combine(a : Acc, b : Acc) -> Acc { return a & b; }",
+              "fn finish(acc : Acc) -> Result { return acc != 0u; }"};
     case Reduce::log_sum_exp:
       return {kind, reg, Register::vec2f, kLogSumExpIdentity, kLogSumExpLift, kLogSumExpCombine, kLogSumExpFinish};
   }
@@ -74,13 +92,23 @@ constexpr void reduce_rows(Emit& e, const Reduction& r) {
   const Lanes lanes = lanes_of({layout.rows, layout.cols, layout.adjacent_rows ? layout.rows : 1}, e.target());
   Dispatch dispatch = e.dispatch(kReduceFile);
   give_lanes(dispatch, lanes);
-  dispatch.type("Elem", r.element).type("Acc", r.acc).type("Result", register_of(e.call().result().dtype))
-      .number("kRows", layout.rows).number("kCols", layout.cols).number("kSplits", 1).number("kChunk", layout.cols)
-      .extent("steps", layout.steps).number("kInner", layout.inner)
-      .extent("counted", layout.steps).number("kInnerCount", layout.inner)
+  dispatch.type("Elem", r.element)
+      .type("Acc", r.acc)
+      .type("Result", register_of(e.call().result().dtype))
+      .number("kRows", layout.rows)
+      .number("kCols", layout.cols)
+      .number("kSplits", 1)
+      .number("kChunk", layout.cols)
+      .extent("steps", layout.steps)
+      .number("kInner", layout.inner)
+      .extent("counted", layout.steps)
+      .number("kInnerCount", layout.inner)
       .input("x", e.operand(0), layout.axes())
       .output("y", e.result())
-      .slot("identity", r.identity).slot("lift", r.lift).slot("combine", r.combine).slot("finish", r.finish)
+      .slot("identity", r.identity)
+      .slot("lift", r.lift)
+      .slot("combine", r.combine)
+      .slot("finish", r.finish)
       .grid(lanes.grid.row, lanes.grid.rows, 1, lanes.grid.rows == 1 ? layout.row_symbol : -1);
 }
 
@@ -92,13 +120,23 @@ constexpr void reduce_parts(Emit& e, const Reduction& r, const ReduceLayout& lay
   const Lanes lanes = lanes_of({layout.rows * split.splits, split.chunk, 1}, e.target());
   Dispatch dispatch = e.dispatch(kReduceFile);
   give_lanes(dispatch, lanes);
-  dispatch.type("Elem", r.element).type("Acc", r.acc).type("Result", r.acc)
-      .number("kRows", layout.rows).number("kCols", layout.cols).number("kSplits", split.splits).number("kChunk", split.chunk)
-      .extent("steps", layout.steps).number("kInner", layout.inner)
-      .extent("counted", 1).number("kInnerCount", 1)
+  dispatch.type("Elem", r.element)
+      .type("Acc", r.acc)
+      .type("Result", r.acc)
+      .number("kRows", layout.rows)
+      .number("kCols", layout.cols)
+      .number("kSplits", split.splits)
+      .number("kChunk", split.chunk)
+      .extent("steps", layout.steps)
+      .number("kInner", layout.inner)
+      .extent("counted", 1)
+      .number("kInnerCount", 1)
       .input("x", e.operand(0), layout.axes())
       .output("y", parts)
-      .slot("identity", r.identity).slot("lift", r.lift).slot("combine", r.combine).slot("finish", kHandOnText)
+      .slot("identity", r.identity)
+      .slot("lift", r.lift)
+      .slot("combine", r.combine)
+      .slot("finish", kHandOnText)
       .grid(lanes.grid.row, lanes.grid.rows);
 }
 
@@ -112,13 +150,23 @@ constexpr void reduce_split(Emit& e, const Reduction& r) {
   const bool counts = r.kind == Reduce::mean;  // a run-time number that nobody reads is not declared
   Dispatch dispatch = e.dispatch(kReduceFile);
   give_lanes(dispatch, lanes);
-  dispatch.type("Elem", r.acc).type("Acc", r.acc).type("Result", register_of(e.call().result().dtype))
-      .number("kRows", layout.rows).number("kCols", split.splits).number("kSplits", 1).number("kChunk", split.splits)
-      .extent("steps", split.splits).number("kInner", 1)
-      .extent("counted", counts ? layout.steps : Dim(1)).number("kInnerCount", layout.inner)
+  dispatch.type("Elem", r.acc)
+      .type("Acc", r.acc)
+      .type("Result", register_of(e.call().result().dtype))
+      .number("kRows", layout.rows)
+      .number("kCols", split.splits)
+      .number("kSplits", 1)
+      .number("kChunk", split.splits)
+      .extent("steps", split.splits)
+      .number("kInner", 1)
+      .extent("counted", counts ? layout.steps : Dim(1))
+      .number("kInnerCount", layout.inner)
       .input("x", parts)
       .output("y", e.result())
-      .slot("identity", r.identity).slot("lift", kKeepText).slot("combine", r.combine).slot("finish", r.finish)
+      .slot("identity", r.identity)
+      .slot("lift", kKeepText)
+      .slot("combine", r.combine)
+      .slot("finish", r.finish)
       .grid(lanes.grid.row, lanes.grid.rows);
 }
 
@@ -174,20 +222,25 @@ constexpr Tensor reduce(const OpDef& op, Tensor x, const Axes& axes, ReduceOptio
   return apply(op, {x}, std::span<const int64_t>(attrs, static_cast<size_t>(count + 1)), site);
 }
 
-constexpr Tensor sum(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
+constexpr Tensor sum(Tensor x, Axes axes = {}, ReduceOptions options = {},
+                     Site site = std::source_location::current()) {
   return reduce(kSum, x, axes, options, site);
 }
-constexpr Tensor mean(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
+constexpr Tensor mean(Tensor x, Axes axes = {}, ReduceOptions options = {},
+                      Site site = std::source_location::current()) {
   return reduce(kMean, x, axes, options, site);
 }
-constexpr Tensor prod(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
+constexpr Tensor prod(Tensor x, Axes axes = {}, ReduceOptions options = {},
+                      Site site = std::source_location::current()) {
   return reduce(kProd, x, axes, options, site);
 }
 // Not max and min, which are of two tensors, element by element.
-constexpr Tensor reduce_max(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
+constexpr Tensor reduce_max(Tensor x, Axes axes = {}, ReduceOptions options = {},
+                            Site site = std::source_location::current()) {
   return reduce(kReduceMax, x, axes, options, site);
 }
-constexpr Tensor reduce_min(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
+constexpr Tensor reduce_min(Tensor x, Axes axes = {}, ReduceOptions options = {},
+                            Site site = std::source_location::current()) {
   return reduce(kReduceMin, x, axes, options, site);
 }
 // The sum of magnitudes; the root of the sum of squares; the sum of squares.
@@ -197,17 +250,21 @@ constexpr Tensor l1(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site s
 constexpr Tensor l2(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
   return reduce(kL2, x, axes, options, site);
 }
-constexpr Tensor sum_square(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
+constexpr Tensor sum_square(Tensor x, Axes axes = {}, ReduceOptions options = {},
+                            Site site = std::source_location::current()) {
   return reduce(kSumSquare, x, axes, options, site);
 }
 // log(sum(exp(x))), without overflow.
-constexpr Tensor log_sum_exp(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
+constexpr Tensor log_sum_exp(Tensor x, Axes axes = {}, ReduceOptions options = {},
+                             Site site = std::source_location::current()) {
   return reduce(kLogSumExp, x, axes, options, site);
 }
-constexpr Tensor any(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
+constexpr Tensor any(Tensor x, Axes axes = {}, ReduceOptions options = {},
+                     Site site = std::source_location::current()) {
   return reduce(kAny, x, axes, options, site);
 }
-constexpr Tensor all(Tensor x, Axes axes = {}, ReduceOptions options = {}, Site site = std::source_location::current()) {
+constexpr Tensor all(Tensor x, Axes axes = {}, ReduceOptions options = {},
+                     Site site = std::source_location::current()) {
   return reduce(kAll, x, axes, options, site);
 }
 

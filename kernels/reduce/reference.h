@@ -28,12 +28,18 @@ inline std::vector<std::vector<double>> rows_of(const reference::Array& x, std::
 // The least (-1) or greatest (+1) value of a type.
 inline double limit_of(DType dtype, int sign) {
   switch (dtype) {
-    case DType::i32: return sign < 0 ? -2147483648.0 : 2147483647.0;
-    case DType::u32: return sign < 0 ? 0.0 : 4294967295.0;
-    case DType::i8: return sign < 0 ? -128.0 : 127.0;
-    case DType::u8: return sign < 0 ? 0.0 : 255.0;
-    case DType::boolean: return sign < 0 ? 0.0 : 1.0;
-    default: return sign * std::numeric_limits<double>::infinity();
+    case DType::i32:
+      return sign < 0 ? -2147483648.0 : 2147483647.0;
+    case DType::u32:
+      return sign < 0 ? 0.0 : 4294967295.0;
+    case DType::i8:
+      return sign < 0 ? -128.0 : 127.0;
+    case DType::u8:
+      return sign < 0 ? 0.0 : 255.0;
+    case DType::boolean:
+      return sign < 0 ? 0.0 : 1.0;
+    default:
+      return sign * std::numeric_limits<double>::infinity();
   }
 }
 
@@ -59,17 +65,28 @@ inline double reduced_value(Reduce kind, const std::vector<double>& row, DType d
   }
   for (const double v : row) exps += std::exp(v - max);
   switch (kind) {
-    case Reduce::sum: return sum;
-    case Reduce::mean: return sum / static_cast<double>(row.size());
-    case Reduce::prod: return product;
-    case Reduce::max: return max;
-    case Reduce::min: return min;
-    case Reduce::l1: return magnitudes;
-    case Reduce::l2: return std::sqrt(squares);
-    case Reduce::sum_square: return squares;
-    case Reduce::log_sum_exp: return std::isfinite(max) ? max + std::log(exps) : max;
-    case Reduce::any: return row.empty() ? 0 : max;
-    case Reduce::all: return row.empty() ? 1 : min;
+    case Reduce::sum:
+      return sum;
+    case Reduce::mean:
+      return sum / static_cast<double>(row.size());
+    case Reduce::prod:
+      return product;
+    case Reduce::max:
+      return max;
+    case Reduce::min:
+      return min;
+    case Reduce::l1:
+      return magnitudes;
+    case Reduce::l2:
+      return std::sqrt(squares);
+    case Reduce::sum_square:
+      return squares;
+    case Reduce::log_sum_exp:
+      return std::isfinite(max) ? max + std::log(exps) : max;
+    case Reduce::any:
+      return row.empty() ? 0 : max;
+    case Reduce::all:
+      return row.empty() ? 1 : min;
   }
   return 0;
 }

@@ -65,9 +65,11 @@ template <Reduce kKind>
 constexpr void reduce_infer(Infer& infer) {
   const DType dtype = infer.dtype(0);
   constexpr bool kLogical = kKind == Reduce::any || kKind == Reduce::all;
-  constexpr bool kNumbers = kKind == Reduce::sum || kKind == Reduce::prod || kKind == Reduce::max || kKind == Reduce::min;
+  constexpr bool kNumbers =
+      kKind == Reduce::sum || kKind == Reduce::prod || kKind == Reduce::max || kKind == Reduce::min;
   if (kLogical && dtype != boolean) return infer.fail("needs a bool tensor, not ", name_of(dtype));
-  if (kNumbers && !is_float(dtype) && !is_integer(dtype)) return infer.fail("needs a real number, not ", name_of(dtype));
+  if (kNumbers && !is_float(dtype) && !is_integer(dtype))
+    return infer.fail("needs a real number, not ", name_of(dtype));
   if (!kLogical && !kNumbers && !is_float(dtype)) return infer.fail("needs a float, not ", name_of(dtype));
   if (!check_axes(infer, infer.call().attrs.subspan(1))) return;
   infer.result(dtype, reduced_shape(infer.shape(0), infer.call().attrs.subspan(1), infer.attr(0) != 0));

@@ -10,10 +10,14 @@ namespace rlxgpu {
 
 inline double combined(Combine combine, double a, double b, DType dtype) {
   switch (combine) {
-    case Combine::sum: return a + b;
-    case Combine::prod: return product_of(a, b, dtype);
-    case Combine::max: return max_of(a, b);
-    case Combine::min: return min_of(a, b);
+    case Combine::sum:
+      return a + b;
+    case Combine::prod:
+      return product_of(a, b, dtype);
+    case Combine::max:
+      return max_of(a, b);
+    case Combine::min:
+      return min_of(a, b);
   }
   return 0;
 }

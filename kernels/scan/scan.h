@@ -29,7 +29,8 @@ inline constexpr KernelFile kScanFile(
 // Attributes: the axis, exclusive, reverse.
 constexpr void scan_infer(Infer& infer) {
   const Shape& shape = infer.shape(0);
-  if (!is_float(infer.dtype(0)) && !is_integer(infer.dtype(0))) return infer.fail("needs a real number, not ", name_of(infer.dtype(0)));
+  if (!is_float(infer.dtype(0)) && !is_integer(infer.dtype(0)))
+    return infer.fail("needs a real number, not ", name_of(infer.dtype(0)));
   if (normalise_axis(infer.attr(0), shape.rank()) < 0) {
     return infer.fail("axis ", infer.attr(0), " does not exist in rank ", shape.rank());
   }
@@ -48,12 +49,18 @@ constexpr void scan_emit(Emit& e) {
   Dispatch dispatch = e.dispatch(kScanFile);
   give_lanes(dispatch, lanes);
   dispatch.type("Acc", register_of(dtype))
-      .number("kRows", rows).number("kCols", shape[axis]).number("kInner", inner)
-      .number("kExclusive", e.attr(1)).number("kReverse", e.attr(2)).number("kEach", 4)
+      .number("kRows", rows)
+      .number("kCols", shape[axis])
+      .number("kInner", inner)
+      .number("kExclusive", e.attr(1))
+      .number("kReverse", e.attr(2))
+      .number("kEach", 4)
       .extent("cols", shape.dim(axis))
       .input("x", e.operand(0))
       .output("y", e.result())
-      .slot("identity", identity_text(kCombine, dtype)).slot("combine", combine_text(kCombine, dtype)).slot("finish", wrap_text(dtype))
+      .slot("identity", identity_text(kCombine, dtype))
+      .slot("combine", combine_text(kCombine, dtype))
+      .slot("finish", wrap_text(dtype))
       .grid(lanes.grid.row, lanes.grid.rows, 1, row_symbol);
 }
 
@@ -77,16 +84,20 @@ inline constexpr OpDef kCumprod = scan_op<Combine::prod>("cumprod");
 inline constexpr OpDef kCummax = scan_op<Combine::max>("cummax");
 inline constexpr OpDef kCummin = scan_op<Combine::min>("cummin");
 
-constexpr Tensor cumsum(Tensor x, int axis = -1, ScanOptions options = {}, Site site = std::source_location::current()) {
+constexpr Tensor cumsum(Tensor x, int axis = -1, ScanOptions options = {},
+                        Site site = std::source_location::current()) {
   return apply(kCumsum, {x}, {axis, options.exclusive, options.reverse}, site);
 }
-constexpr Tensor cumprod(Tensor x, int axis = -1, ScanOptions options = {}, Site site = std::source_location::current()) {
+constexpr Tensor cumprod(Tensor x, int axis = -1, ScanOptions options = {},
+                         Site site = std::source_location::current()) {
   return apply(kCumprod, {x}, {axis, options.exclusive, options.reverse}, site);
 }
-constexpr Tensor cummax(Tensor x, int axis = -1, ScanOptions options = {}, Site site = std::source_location::current()) {
+constexpr Tensor cummax(Tensor x, int axis = -1, ScanOptions options = {},
+                        Site site = std::source_location::current()) {
   return apply(kCummax, {x}, {axis, options.exclusive, options.reverse}, site);
 }
-constexpr Tensor cummin(Tensor x, int axis = -1, ScanOptions options = {}, Site site = std::source_location::current()) {
+constexpr Tensor cummin(Tensor x, int axis = -1, ScanOptions options = {},
+                        Site site = std::source_location::current()) {
   return apply(kCummin, {x}, {axis, options.exclusive, options.reverse}, site);
 }
 

@@ -12,11 +12,16 @@ namespace rlxgpu {
 
 inline double scattered(Scatter mode, double old, double update, DType dtype) {
   switch (mode) {
-    case Scatter::replace: return update;
-    case Scatter::add: return old + update;
-    case Scatter::mul: return product_of(old, update, dtype);
-    case Scatter::max: return max_of(old, update);
-    case Scatter::min: return min_of(old, update);
+    case Scatter::replace:
+      return update;
+    case Scatter::add:
+      return old + update;
+    case Scatter::mul:
+      return product_of(old, update, dtype);
+    case Scatter::max:
+      return max_of(old, update);
+    case Scatter::min:
+      return min_of(old, update);
   }
   return 0;
 }

@@ -29,11 +29,16 @@ inline constexpr KernelFile kScatterNdFile(
 
 constexpr std::string_view scatter_text(Scatter mode, DType dtype) {
   switch (mode) {
-    case Scatter::replace: return "fn combine(a : Acc, b : Acc) -> Acc { return b; }";
-    case Scatter::add: return combine_text(Combine::sum, dtype);
-    case Scatter::mul: return combine_text(Combine::prod, dtype);
-    case Scatter::max: return combine_text(Combine::max, dtype);
-    case Scatter::min: return combine_text(Combine::min, dtype);
+    case Scatter::replace:
+      return "fn combine(a : Acc, b : Acc) -> Acc { return b; }";
+    case Scatter::add:
+      return combine_text(Combine::sum, dtype);
+    case Scatter::mul:
+      return combine_text(Combine::prod, dtype);
+    case Scatter::max:
+      return combine_text(Combine::max, dtype);
+    case Scatter::min:
+      return combine_text(Combine::min, dtype);
   }
   return "";
 }
@@ -41,7 +46,8 @@ constexpr std::string_view scatter_text(Scatter mode, DType dtype) {
 // Where an index means; beyond the extent when it is out of range.
 constexpr std::string_view place_text(DType dtype) {
   return dtype == u32 ? "fn place(v : IndexType, extent : u32) -> u32 { return v; }"
-                      : "fn place(v : IndexType, extent : u32) -> u32 { return bitcast<u32>(select(v, v + i32(extent), v < 0)); }";
+                      : "fn place(v : IndexType, extent : u32) -> u32 { return bitcast<u32>(select(v, v + i32(extent), "
+                        "v < 0)); }";
 }
 
 inline constexpr std::string_view kScatterExtents[] = {"kX0", "kX1", "kX2", "kX3", "kX4", "kX5", "kX6", "kX7"};
@@ -51,7 +57,10 @@ constexpr void give_scatter(Dispatch& dispatch, const Emit& e, Scatter mode, con
   const DType dtype = e.call().operand(0).dtype, index = e.call().operand(1).dtype;
   dispatch.type("Acc", register_of(dtype)).type("IndexType", register_of(index));
   dispatch.number("kCount", e.call().result().shape.count()).number("kRow", grid.row * 64);
-  dispatch.input("x", e.operand(0)).input("indices", e.operand(1)).input("updates", e.operand(2)).output("y", e.result());
+  dispatch.input("x", e.operand(0))
+      .input("indices", e.operand(1))
+      .input("updates", e.operand(2))
+      .output("y", e.result());
   dispatch.slot("place", place_text(index)).slot("combine", scatter_text(mode, dtype)).slot("finish", wrap_text(dtype));
 }
 
@@ -63,8 +72,10 @@ constexpr void scatter_elements_emit(Emit& e) {
   const FoldedGrid grid = fold_grid(ceil_div(x.count(), 64), e.target().max_groups);
   Dispatch dispatch = e.dispatch(kScatterElementsFile);
   give_scatter(dispatch, e, static_cast<Scatter>(e.attr(0)), grid);
-  constexpr std::string_view kSteps[] = {"kStep0", "kStep1", "kStep2", "kStep3", "kStep4", "kStep5", "kStep6", "kStep7"};
-  constexpr std::string_view kExtents[] = {"extent0", "extent1", "extent2", "extent3", "extent4", "extent5", "extent6", "extent7"};
+  constexpr std::string_view kSteps[] = {"kStep0", "kStep1", "kStep2", "kStep3",
+                                         "kStep4", "kStep5", "kStep6", "kStep7"};
+  constexpr std::string_view kExtents[] = {"extent0", "extent1", "extent2", "extent3",
+                                           "extent4", "extent5", "extent6", "extent7"};
   for (int i = 0; i < kMaxRank; ++i) {
     dispatch.number(kScatterExtents[i], i < shift ? 1 : x[i - shift]);
     dispatch.number(kSteps[i], i < shift ? 0 : steps[i - shift]);
@@ -82,8 +93,10 @@ constexpr void scatter_nd_emit(Emit& e) {
   Dispatch dispatch = e.dispatch(kScatterNdFile);
   give_scatter(dispatch, e, static_cast<Scatter>(e.attr(0)), grid);
   for (int i = 0; i < kMaxRank; ++i) dispatch.number(kScatterExtents[i], i < tuple ? x[i] : 1);
-  dispatch.number("kTuple", tuple).number("kInner", x.count(tuple, x.rank()))
-      .extent("steps", last > 0 ? indices.dim(0) : Dim(1)).number("kPerTuples", indices.count(1, last))
+  dispatch.number("kTuple", tuple)
+      .number("kInner", x.count(tuple, x.rank()))
+      .extent("steps", last > 0 ? indices.dim(0) : Dim(1))
+      .number("kPerTuples", indices.count(1, last))
       .grid(grid.row, grid.rows);
 }
 
@@ -115,7 +128,8 @@ constexpr Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, int 
                                   Site site = std::source_location::current()) {
   return apply(kScatterElements, {x, indices, updates}, {static_cast<int64_t>(mode), axis}, site);
 }
-constexpr Tensor scatter_add(Tensor x, Tensor indices, Tensor updates, int axis, Site site = std::source_location::current()) {
+constexpr Tensor scatter_add(Tensor x, Tensor indices, Tensor updates, int axis,
+                             Site site = std::source_location::current()) {
   return scatter_elements(x, indices, updates, axis, Scatter::add, site);
 }
 constexpr Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates, Scatter mode = Scatter::replace,

@@ -32,7 +32,8 @@ constexpr void scatter_elements_infer(Infer& infer) {
   if (!check_scatter_types(infer)) return;
   if (axis < 0) return infer.fail("axis ", infer.attr(1), " does not exist in rank ", x.rank());
   if (!(indices == infer.shape(2))) return infer.fail("indices and updates differ in shape");
-  if (indices.rank() != x.rank()) return infer.fail("indices have rank ", indices.rank(), ", the tensor has rank ", x.rank());
+  if (indices.rank() != x.rank())
+    return infer.fail("indices have rank ", indices.rank(), ", the tensor has rank ", x.rank());
   for (int i = 0; i < x.rank(); ++i) {
     if (i != axis && indices[i] > x[i]) return infer.fail("axis ", i, " of the indices is longer than the tensor's");
   }

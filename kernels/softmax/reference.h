@@ -16,7 +16,8 @@ inline void softmax_or_log(reference::Call& call, bool log) {
   for (int64_t first = 0; first < x.count(); ++first) {
     if (x.index_of(first)[axis] != 0) continue;
     double max = -std::numeric_limits<double>::infinity(), sum = 0;
-    for (int64_t c = 0; c < cols; ++c) max = std::isnan(max) ? max : x[first + c * inner] <= max ? max : x[first + c * inner];
+    for (int64_t c = 0; c < cols; ++c)
+      max = std::isnan(max) ? max : x[first + c * inner] <= max ? max : x[first + c * inner];
     for (int64_t c = 0; c < cols; ++c) sum += std::exp(x[first + c * inner] - max);
     for (int64_t c = 0; c < cols; ++c) {
       const double shifted = x[first + c * inner] - max;

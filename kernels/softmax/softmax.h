@@ -37,7 +37,9 @@ constexpr void softmax_emit(Emit& e, std::string_view normalised) {
   const int row_symbol = axis > 0 && lanes.grid.rows == 1 ? shape.symbol(0) : -1;
   Dispatch dispatch = e.dispatch(kSoftmaxFile);
   give_lanes(dispatch, lanes);
-  dispatch.number("kRows", rows).number("kCols", shape[axis]).number("kInner", inner)
+  dispatch.number("kRows", rows)
+      .number("kCols", shape[axis])
+      .number("kInner", inner)
       .extent("cols", shape.dim(axis))
       .input("x", e.operand(0))
       .output("y", e.result())

@@ -66,9 +66,9 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
   for (var col = lane; col < last; col += kLanes) {
     let given = x_at(start + col * kInner);
     let v = select(given, from_bits(0x7f800000u), is_nan(given));
-    let greatest = max(m, v);
-    s = s * decay(m - greatest) + decay(v - greatest);
-    m = greatest;
+    let e = decay(-abs(v - m));
+    s = select(s + e, s * e + 1.0f, v > m);
+    m = max(m, v);
   }
   partial[id] = vec2f(m, s);
   for (var half = kLanes / 2u; half > 0u; half /= 2u) {

@@ -104,7 +104,8 @@ inline bool takes_choices(const Graph& graph, const Target& target, const Compil
   return true;
 }
 
-inline void check_agrees_on(const Device& device, const Target& target, const DynamicGraph& graph, const Agreement& agreement) {
+inline void check_agrees_on(const Device& device, const Target& target, const DynamicGraph& graph,
+                            const Agreement& agreement) {
   const reference::Arrays inputs = inputs_of(graph.graph(), agreement);
   const reference::Arrays expected = reference::run(graph.graph(), inputs, {.numbers = agreement.numbers});
 

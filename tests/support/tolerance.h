@@ -37,7 +37,9 @@ namespace rlxgpu::testing {
 inline double epsilon_of(DType dtype) {
   return dtype == f16 ? 0x1p-11 : dtype == bf16 ? 0x1p-8 : is_integer(dtype) || dtype == boolean ? 0.0 : 0x1p-24;
 }
-inline double least_normal(DType dtype) { return is_integer(dtype) || dtype == boolean ? 0.0 : dtype == f16 ? 0x1p-14 : 0x1p-126; }
+inline double least_normal(DType dtype) {
+  return is_integer(dtype) || dtype == boolean ? 0.0 : dtype == f16 ? 0x1p-14 : 0x1p-126;
+}
 // |actual - expected| <= absolute + relative |expected|.
 struct Bound {
   double absolute = 0, relative = 0;
@@ -82,8 +84,8 @@ class CloseTo : public Catch::Matchers::MatcherBase<std::vector<double>> {
       if (excess > worst) worst = excess, where = i;
     }
     if (where == actual.size()) return true;
-    out << "is close: " << wrong << " of " << actual.size() << " elements are not; worst at " << where << ": " << actual[where]
-        << ", expected " << expected_[where] << " +- " << bound_.at(expected_[where]);
+    out << "is close: " << wrong << " of " << actual.size() << " elements are not; worst at " << where << ": "
+        << actual[where] << ", expected " << expected_[where] << " +- " << bound_.at(expected_[where]);
     description_ = out.str();
     return false;
   }
