@@ -99,6 +99,21 @@ TEST_CASE("matmul reads transposed and sliced operands where they are", "[matmul
   check_agrees(device, build, {.bound = dot_bound(dtype, 21, 4.0), .choices = {{"matmul", variant}}});
 }
 
+TEST_CASE("matmul of a tensor with itself, reversed, stretched, and of a constant", "[matmul][gpu]") {
+  const Device device = device_or_skip();
+  const char* variant = GENERATE("rows", "tiled", "plain");
+  CAPTURE(variant);
+  const auto build = [&](Builder& g) {
+    Tensor x = g.input("x", f32, {19, 22});
+    g.output("square", matmul(x, transpose(x)));
+    g.output("reversed", matmul(reverse(x, {0, 1}), reverse(transpose(x), {0, 1})));
+    g.output("stretched", matmul(expand(slice(x, {0, 3}, {1, 22}), {5, 19}), x));
+    const uint32_t words[] = {word_of(3.0, f32)};
+    g.output("constant", matmul(slice(x, {0, 0}, {19, 1}), g.constant(f32, {1, 1}, words)));
+  };
+  check_agrees(device, build, {.bound = dot_bound(f32, 22, 6.0), .choices = {{"matmul", variant}}});
+}
+
 TEST_CASE("what follows a matmul joins its kernel", "[matmul][gpu]") {
   const Device device = device_or_skip();
   const char* variant = GENERATE("rows", "tiled", "plain");

@@ -104,11 +104,11 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) l
     let v2 = b_load(b1 + (k + 2u) * kBRow);
     let v3 = b_load(b1 + (k + 3u) * kBRow);
     for (var i = 0u; i < kRowsEach; i++) {
-      let a0 = at.x + min(m0 + i, kM - 1u) * kARow + k * kACol;
-      let s0 = a_load(a0);
-      let s1 = a_load(a0 + kACol);
-      let s2 = a_load(a0 + 2u * kACol);
-      let s3 = a_load(a0 + 3u * kACol);
+      let a0 = at.x + min(m0 + i, kM - 1u) * kARow;
+      let s0 = a_load(a0 + k * kACol);
+      let s1 = a_load(a0 + (k + 1u) * kACol);
+      let s2 = a_load(a0 + (k + 2u) * kACol);
+      let s3 = a_load(a0 + (k + 3u) * kACol);
       left[i] = fma(s3, u3, fma(s2, u2, fma(s1, u1, fma(s0, u0, left[i]))));
       right[i] = fma(s3, v3, fma(s2, v2, fma(s1, v1, fma(s0, v0, right[i]))));
     }
