@@ -16,6 +16,7 @@
 #include <concepts>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -179,8 +180,10 @@ class Executable {
 
   template <size_t... kIndex>
   static absl::StatusOr<Session> frozen(const Device& device, const EngineOptions& options, std::index_sequence<kIndex...>) {
-    const std::array<std::string_view, kKernels> texts = {KernelText<G, kTarget, static_cast<int>(kIndex)>::text.view()...};
-    return Session::create(device, program, texts, options);
+    std::array<std::string, kKernels> texts;
+    (KernelText<G, kTarget, static_cast<int>(kIndex)>::append_to(texts[kIndex]), ...);
+    const std::array<std::string_view, kKernels> views = {std::string_view(texts[kIndex])...};
+    return Session::create(device, program, views, options);
   }
   static absl::StatusOr<Session> adapted(const Device& device, const EngineOptions& options);
 

@@ -40,6 +40,7 @@ class Text {
   constexpr bool empty() const { return size_ == 0; }
   constexpr std::string_view view() const { return {data_, size_}; }
   constexpr void clear() { size_ = 0; }
+  constexpr void append(const char* from, size_t size) { *this << std::string_view(from, size); }
 
   constexpr Text& operator<<(std::string_view piece) {
     grow(size_ + piece.size());

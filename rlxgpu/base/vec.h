@@ -61,6 +61,11 @@ class Vec {
       data_[size_++] = item;
     }
   }
+  constexpr void assign(const T* from, size_t size) {
+    reserve(size);
+    for (size_t i = 0; i < size; ++i) data_[i] = from[i];
+    size_ = size;
+  }
   constexpr void pop_back() { --size_; }
   constexpr void clear() { size_ = 0; }
   constexpr void resize(size_t size, const T& fill = T()) {

@@ -20,6 +20,7 @@ class ProgramChecker {
   constexpr Text run() {
     holds_.resize(program_.buffers.size(), -1);
     for (size_t t = 0; t < program_.tensors.size(); ++t) placement(static_cast<int32_t>(t));
+    if (!error_.empty()) return static_cast<Text&&>(error_);  // steps could not be followed
     for (size_t s = 0; s < program_.steps.size(); ++s) {
       step_ = static_cast<int32_t>(s);
       step(program_.steps[s]);

@@ -3,8 +3,8 @@
 //
 //   static_assert(Frozen<Mlp, kPortable>::view.steps.size() == 2);
 //
-// Evaluated twice, once for the sizes and once for the contents, because a constant cannot keep heap
-// memory. A graph with an error does not compile: the error's text is in the message.
+// In two stages, graph and program, each evaluated twice, once for the sizes and once for the contents,
+// because a constant cannot keep heap memory. A graph with an error does not compile: the error's text is in the message.
 #ifndef RLXGPU_COMPILE_FREEZE_H_
 #define RLXGPU_COMPILE_FREEZE_H_
 
@@ -12,6 +12,7 @@
 
 #include "rlxgpu/base/fixed_string.h"
 #include "rlxgpu/compile/compile.h"
+#include "rlxgpu/compile/frozen_graph.h"
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/wgsl/render.h"
 
@@ -29,16 +30,6 @@ constexpr ProgramSizes sizes_of(const Program& p) {
           p.step_immediates.size(), p.words.size(), k.specs.size(), k.values.size(), k.operands.size(), k.attrs.size(),
           k.slots.size(),    k.params.size(),   k.bindings.size(), k.immediates.size(), p.names.size(), p.error.size()};
 }
-
-// A pool of fixed size; one element at least, for arrays may not be empty.
-template <typename T, size_t kSize>
-struct FrozenPool {
-  T items[kSize == 0 ? 1 : kSize] = {};
-  constexpr void fill(const T* from) {
-    for (size_t i = 0; i < kSize; ++i) items[i] = from[i];
-  }
-  constexpr std::span<const T> view() const { return {items, kSize}; }
-};
 
 template <ProgramSizes kSizes>
 struct FrozenProgram {
@@ -87,11 +78,14 @@ namespace internal {
 
 template <typename G>
 constexpr Program build_program(const Target& target) {
-  Builder builder;
-  G::build(builder);
   CompileOptions options;
-  options.check = false;  // checked by tests: it would be a third of the work
-  return compile(builder.graph(), target, options);
+  options.simplify = false;  // it is already
+  options.check = false;     // checked by tests: it would be a third of the work
+  if constexpr (kGraphSizes<G>.error == 0) {
+    return compile(kFrozenGraph<G>.thaw(), target, options);
+  } else {
+    return compile(trace<G>(), target, options);
+  }
 }
 
 template <typename G, const Target& kTarget>
@@ -141,19 +135,35 @@ struct Frozen {
   static constexpr ProgramView view = program.view(kTarget);
 };
 
-// The WGSL of kernel k of a frozen program.
+// The WGSL of kernel k of a frozen program: constants, put together by append_to().
 template <typename G, const Target& kTarget, int kKernel>
 struct KernelText {
-  static constexpr size_t size = [] {
-    Text text;
-    render_kernel(Frozen<G, kTarget>::view.kernels, kKernel, text);
-    return text.size();
+  struct Sizes {
+    size_t pieces = 0, written = 0;
+  };
+  static constexpr Pieces render() {
+    Pieces pieces;
+    render_kernel(Frozen<G, kTarget>::view.kernels, kKernel, pieces);
+    return pieces;
+  }
+  static constexpr Sizes sizes = [] {
+    const Pieces pieces = render();
+    return Sizes{pieces.pieces().size(), pieces.written().size()};
   }();
-  static constexpr FixedString<size> text = [] {
-    Text text;
-    render_kernel(Frozen<G, kTarget>::view.kernels, kKernel, text);
-    return FixedString<size>(text.view());
+  struct Contents {
+    FrozenPool<Piece, sizes.pieces> pieces;
+    FixedString<sizes.written> written;
+  };
+  static constexpr Contents contents = [] {
+    const Pieces pieces = render();
+    Contents frozen{{}, FixedString<sizes.written>(pieces.written())};
+    frozen.pieces.fill(pieces.pieces().data());
+    return frozen;
   }();
+  template <typename String>
+  static constexpr void append_to(String& out) {
+    join(contents.pieces.items, sizes.pieces, contents.written.view(), out);
+  }
 };
 
 }  // namespace rlxgpu

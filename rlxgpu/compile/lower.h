@@ -86,8 +86,101 @@ constexpr void Lowering::lower_group(int32_t root) {
   bool empty = true;
   for (int k = 0; k < node.results.count; ++k) empty = empty && graph_.value(node.results.first + k).shape.count() == 0;
   if (empty) return;
-  if (anchor >= 0) return choose_variant(anchor, root);
-  map_step(node.results.first, memory_of(node.results.first));
+
+  LoweredGroup group;
+  Vec<int32_t> seen;
+  group.shape.words.reserve(64);
+  describe(node.results.first, root, seen, group.shape);
+  for (int k = 0; k < node.results.count; ++k) group.results.push_back(memory_of(node.results.first + k));
+  const uint64_t hash = group.shape.hash();
+  for (int32_t i = lowered_index_.first(hash); i >= 0; i = lowered_index_.next()) {
+    if (lowered_[static_cast<size_t>(i)].shape.same_as(group.shape)) return repeat(lowered_[static_cast<size_t>(i)], group);
+  }
+  group.steps.first = static_cast<int32_t>(program_.steps.size());
+  group.scratch.first = static_cast<int32_t>(memory_.size());
+  if (anchor >= 0) {
+    choose_variant(anchor, root);
+  } else {
+    map_step(node.results.first, memory_of(node.results.first));
+  }
+  group.steps.count = static_cast<int32_t>(program_.steps.size()) - group.steps.first;
+  group.scratch.count = static_cast<int32_t>(memory_.size()) - group.scratch.first;
+  lowered_index_.insert(hash, static_cast<int32_t>(lowered_.size()));
+  lowered_.push_back(static_cast<LoweredGroup&&>(group));
+}
+
+// Everything that decides how a group is lowered, from the root down to what it reads.
+constexpr void Lowering::describe(int32_t value, int32_t root, Vec<int32_t>& seen, GroupShape& shape) const {
+  for (size_t i = 0; i < seen.size(); ++i) {
+    if (seen[i] == value) {
+      shape.words.push_back(-2 - static_cast<int64_t>(i));
+      return;
+    }
+  }
+  seen.push_back(value);
+  const Value& type = graph_.values[static_cast<size_t>(value)];
+  const Node& from = graph_.nodes[static_cast<size_t>(type.node)];
+  shape.words.push_back(static_cast<int64_t>(from.kind) * 1024 + value - from.results.first);
+  shape.add(type);
+  if (from.kind == NodeKind::scalar) {
+    shape.words.push_back(GroupShape::place(shape.scalars, from.scalar));
+    return;
+  }
+  if (from.kind == NodeKind::constant && type.shape.count() == 1 && memory_of(value) < 0) {
+    for (int i = 0; i < from.words.count; ++i) shape.words.push_back(graph_.words[static_cast<size_t>(from.words.first + i)]);
+    return;
+  }
+  const int32_t memory = type.node == root ? -1 : memory_of_[static_cast<size_t>(value)];
+  if (memory >= 0) {
+    shape.words.push_back(GroupShape::place(shape.reads, memory));
+    shape.words.push_back(static_cast<int64_t>(memory_[static_cast<size_t>(memory)].role));
+    return;
+  }
+  shape.ops.push_back(from.op);
+  shape.words.push_back(from.attrs.count);
+  for (int i = 0; i < from.attrs.count; ++i) shape.words.push_back(graph_.attrs[static_cast<size_t>(from.attrs.first + i)]);
+  for (int k = 0; k < from.operands.count; ++k) describe(graph_.operand(from, k), root, seen, shape);
+}
+
+constexpr void Lowering::repeat(const LoweredGroup& twin, const LoweredGroup& group) {
+  const auto first_scratch = static_cast<int32_t>(memory_.size());
+  for (int i = 0; i < twin.scratch.count; ++i) {
+    const Memory copy = memory_[static_cast<size_t>(twin.scratch.first + i)];
+    memory_.push_back(copy);
+  }
+  for (int s = 0; s < twin.steps.count; ++s) {
+    Step step = program_.steps[static_cast<size_t>(twin.steps.first + s)];
+    const Range bindings = step.bindings, immediates = step.immediates;
+    step.bindings.first = static_cast<int32_t>(program_.bindings.size());
+    for (int i = 0; i < bindings.count; ++i) {
+      StepBinding binding = program_.bindings[static_cast<size_t>(bindings.first + i)];
+      const int32_t old = binding.tensor;
+      for (size_t k = 0; k < twin.shape.reads.size(); ++k) {
+        if (twin.shape.reads[k] == old) binding.tensor = group.shape.reads[k];
+      }
+      for (size_t k = 0; k < twin.results.size(); ++k) {
+        if (twin.results[k] == old) binding.tensor = group.results[k];
+      }
+      if (old >= twin.scratch.first && old < twin.scratch.first + twin.scratch.count) binding.tensor = first_scratch + old - twin.scratch.first;
+      program_.bindings.push_back(binding);
+    }
+    step.immediates.first = static_cast<int32_t>(program_.step_immediates.size());
+    for (int i = 0; i < immediates.count; ++i) {
+      const int32_t old = program_.step_immediates[static_cast<size_t>(immediates.first + i)];
+      for (size_t k = 0; k < twin.shape.scalars.size(); ++k) {
+        if (twin.shape.scalars[k] == old) program_.step_immediates.push_back(group.shape.scalars[k]);
+      }
+    }
+    if (step.grid_scalar >= 0) {
+      for (size_t k = 0; k < twin.shape.scalars.size(); ++k) {
+        if (twin.shape.scalars[k] == step.grid_scalar) {
+          step.grid_scalar = group.shape.scalars[k];
+          break;
+        }
+      }
+    }
+    program_.steps.push_back(step);
+  }
 }
 
 constexpr void Lowering::choose_variant(int32_t anchor, int32_t root) {

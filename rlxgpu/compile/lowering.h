@@ -6,6 +6,7 @@
 #include "rlxgpu/compile/fuse.h"
 #include "rlxgpu/compile/program.h"
 #include "rlxgpu/compile/simplify.h"
+#include "rlxgpu/compile/twins.h"
 
 namespace rlxgpu {
 
@@ -98,6 +99,8 @@ class Lowering {
  private:
   constexpr void add_sources();
   constexpr void lower_group(int32_t root);
+  constexpr void describe(int32_t value, int32_t root, Vec<int32_t>& seen, GroupShape& shape) const;
+  constexpr void repeat(const LoweredGroup& twin, const LoweredGroup& group);
   constexpr void map_step(int32_t value, int32_t memory);
   constexpr void add_outputs();
   constexpr void store_constant(int32_t value);
@@ -128,6 +131,8 @@ class Lowering {
   Vec<Memory> memory_;
   Vec<int32_t> memory_of_;  // by value
   Vec<int32_t> first_steps_;  // by kernel
+  Vec<LoweredGroup> lowered_;
+  HashIndex lowered_index_;
   bool dispatch_open_ = false;
 };
 

@@ -67,6 +67,7 @@ class Simplifier {
 
   constexpr void visit(const Node& node) {
     Node copy = node;
+    if (node.kind == NodeKind::constant) return visit_constant(node, copy);
     if (node.kind != NodeKind::op) {
       if (node.kind == NodeKind::scalar) to_.scalars.push_back(static_cast<int32_t>(to_.nodes.size()));
       copy_attrs(node, copy);
@@ -91,6 +92,30 @@ class Simplifier {
     for (int k = 0; k < node.operands.count; ++k) to_.operands.push_back(operands[k]);
     copy_attrs(node, copy);
     append(node, copy);
+  }
+
+  // Equal numbers are one number, so that what is computed from them can be found to be equal.
+  constexpr void visit_constant(const Node& node, Node& copy) {
+    const Value& value = from_.value(node.results.first);
+    if (value.shape.count() != 1) return append(node, copy);
+    Hash hash;
+    hash << to_.words[static_cast<size_t>(copy.words.first)] << static_cast<uint64_t>(value.dtype);
+    for (int32_t n = index_.first(hash.value()); n >= 0; n = index_.next()) {
+      const Node& known = to_.node(n);
+      if (!same_number(known, copy, value)) continue;
+      new_id_[static_cast<size_t>(node.results.first)] = known.results.first;
+      return;
+    }
+    index_.insert(hash.value(), static_cast<int32_t>(to_.nodes.size()));
+    append(node, copy);
+  }
+  constexpr bool same_number(const Node& known, const Node& copy, const TensorType& type) const {
+    if (known.kind != NodeKind::constant || known.words.count != copy.words.count) return false;
+    if (!(static_cast<const TensorType&>(to_.value(known.results.first)) == type)) return false;
+    for (int i = 0; i < copy.words.count; ++i) {
+      if (to_.words[static_cast<size_t>(known.words.first + i)] != to_.words[static_cast<size_t>(copy.words.first + i)]) return false;
+    }
+    return true;
   }
 
   constexpr void copy_attrs(const Node& node, Node& copy) {
@@ -123,7 +148,7 @@ class Simplifier {
     constant.words = {static_cast<int32_t>(to_.words.size()), 1};
     to_.words.push_back(word_of(fold.number(), call.result().dtype));
     constant.results = node.results;
-    append(node, constant);
+    visit_constant(node, constant);
     return true;
   }
 

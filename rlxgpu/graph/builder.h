@@ -116,7 +116,10 @@ class Builder {
   // An extent given with every run, between 0 and `most`.
   constexpr Dim extent(std::string_view name, int64_t most, Site site = std::source_location::current()) {
     const Tensor number = source(NodeKind::scalar, name, u32, Shape(), site);
-    if (!number.valid()) return Dim(most);
+    if (number.valid() && graph_.scalars.size() > static_cast<size_t>(kMaxSymbols)) {
+      fail(site, "extent \"", name, "\": a graph has at most ", kMaxSymbols, " run-time numbers when it has run-time extents");
+    }
+    if (!number.valid() || !ok()) return Dim(most);
     graph_.attrs.push_back(most);
     Node& node = graph_.nodes.back();
     node.attrs = {static_cast<int32_t>(graph_.attrs.size() - 1), 1};

@@ -17,6 +17,7 @@
 namespace rlxgpu {
 
 inline constexpr int kMaxRank = 8;
+inline constexpr int kMaxSymbols = 254;  // run-time numbers that an extent may be
 
 struct Dim {
   int32_t extent = 1;
@@ -30,7 +31,7 @@ struct Dim {
 
 struct Shape {
   int32_t extents[kMaxRank] = {};
-  int16_t symbols[kMaxRank] = {-1, -1, -1, -1, -1, -1, -1, -1};
+  uint64_t symbols = 0;  // a byte for each axis, the scalar's number and one; one word is cheaper to copy than eight
   int32_t axes = 0;
 
   constexpr Shape() = default;
@@ -40,17 +41,13 @@ struct Shape {
 
   constexpr int rank() const { return axes; }
   constexpr int64_t operator[](int axis) const { return extents[axis]; }
-  constexpr Dim dim(int axis) const { return Dim(extents[axis], symbols[axis]); }
-  constexpr int symbol(int axis) const { return symbols[axis]; }
-  constexpr bool dynamic() const {
-    for (int i = 0; i < axes; ++i) {
-      if (symbols[i] >= 0) return true;
-    }
-    return false;
-  }
+  constexpr Dim dim(int axis) const { return Dim(extents[axis], symbol(axis)); }
+  constexpr int symbol(int axis) const { return symbols == 0 ? -1 : static_cast<int>(symbols >> 8 * axis & 0xff) - 1; }
+  constexpr bool dynamic() const { return symbols != 0; }
   constexpr void set(int axis, Dim dim) {
     extents[axis] = dim.extent;
-    symbols[axis] = dim.symbol;
+    if (symbols != 0) symbols &= ~(uint64_t{0xff} << 8 * axis);
+    if (dim.symbol >= 0) symbols |= static_cast<uint64_t>(dim.symbol + 1) << 8 * axis;
   }
   constexpr void push_back(Dim dim) {  // beyond eight axes the rank still grows: Builder reports it
     if (axes < kMaxRank) set(axes, dim);
@@ -68,9 +65,9 @@ struct Shape {
     return n;
   }
   constexpr bool operator==(const Shape& other) const {
-    if (axes != other.axes) return false;
+    if (axes != other.axes || symbols != other.symbols) return false;
     for (int i = 0; i < axes; ++i) {
-      if (extents[i] != other.extents[i] || symbols[i] != other.symbols[i]) return false;
+      if (extents[i] != other.extents[i]) return false;
     }
     return true;
   }

@@ -8,6 +8,7 @@
 #ifndef RLXGPU_WGSL_RENDER_H_
 #define RLXGPU_WGSL_RENDER_H_
 
+#include "rlxgpu/base/pieces.h"
 #include "rlxgpu/wgsl/at.h"
 #include "rlxgpu/wgsl/packing.h"
 #include "rlxgpu/wgsl/scope.h"
@@ -16,14 +17,14 @@ namespace rlxgpu {
 
 class KernelRenderer {
  public:
-  constexpr KernelRenderer(const SpecView& pools, const KernelSpec& spec, Text& out)
-      : pools_(pools), spec_(spec), file_(*spec.file), out_(out) {}
+  constexpr KernelRenderer(const SpecView& pools, const KernelSpec& spec, Pieces& pieces)
+      : pools_(pools), spec_(spec), file_(*spec.file), pieces_(pieces), out_(pieces.text()) {}
 
   constexpr void render() {
     for (int i = 0; i < file_.size(); ++i) {
       const KernelFile::Piece& piece = file_.piece(i);
       switch (piece.kind) {
-        case KernelFile::Kind::text: out_ << file_.text_of(piece); break;
+        case KernelFile::Kind::text: pieces_.quote(file_.text_of(piece)); break;
         case KernelFile::Kind::param:
         case KernelFile::Kind::extent: parameter(piece); break;
         case KernelFile::Kind::if_begin:
@@ -35,6 +36,7 @@ class KernelRenderer {
       }
     }
     declarations();
+    pieces_.close();
   }
 
  private:
@@ -77,7 +79,8 @@ class KernelRenderer {
     const SlotUse* use = slot(piece.name);
     if (use == nullptr) return;  // an optional operand that is not there
     if (piece.kind == KernelFile::Kind::slot) {
-      out_ << use->text << '\n';
+      pieces_.quote(use->text);
+      out_ << '\n';
     } else if (piece.kind == KernelFile::Kind::raw) {
       raw(file_.text_of(piece), use->binding);
     } else if (piece.kind == KernelFile::Kind::input) {
@@ -94,9 +97,10 @@ class KernelRenderer {
     while (at < text.size() && !text.substr(at).starts_with(lead)) ++at;
     if (at == text.size()) throw "kernel file: a //#raw block without @binding( )";
     at += lead.size();
-    out_ << text.substr(0, at) << binding;
+    pieces_.quote(text.substr(0, at));
+    out_ << binding;
     while (text[at] != ')') ++at;
-    out_ << text.substr(at);
+    pieces_.quote(text.substr(at));
   }
 
   constexpr void declare(int binding, const BindingType& type) {
@@ -129,10 +133,10 @@ class KernelRenderer {
       if (!type.raw && type.writes) stores[static_cast<int>(type.dtype)] = true;
       ++i;
     }
-    if (literals) out_ << kFloatBits;
+    if (literals) pieces_.quote(kFloatBits);
     for (const DType dtype : kAllDTypes) {
-      if (loads[static_cast<int>(dtype)]) out_ << load_function(dtype);
-      if (stores[static_cast<int>(dtype)]) out_ << bits_function(dtype);
+      if (loads[static_cast<int>(dtype)]) pieces_.quote(load_function(dtype));
+      if (stores[static_cast<int>(dtype)]) pieces_.quote(bits_function(dtype));
     }
     functions();
   }
@@ -146,7 +150,7 @@ class KernelRenderer {
         const std::string_view text = value.op->wgsl[i];
         if (text.empty() || seen.contains(text.data())) continue;
         seen.push_back(text.data());
-        out_ << text;
+        pieces_.quote(text);
       }
     }
   }
@@ -233,11 +237,17 @@ class KernelRenderer {
   const SpecView& pools_;
   const KernelSpec& spec_;
   const KernelFile& file_;
-  Text& out_;
+  Pieces& pieces_;
+  Text& out_;  // of pieces_
 };
 
-constexpr void render_kernel(const SpecView& pools, int kernel, Text& out) {
+constexpr void render_kernel(const SpecView& pools, int kernel, Pieces& out) {
   KernelRenderer(pools, pools.specs[static_cast<size_t>(kernel)], out).render();
+}
+constexpr void render_kernel(const SpecView& pools, int kernel, Text& out) {
+  Pieces pieces;
+  render_kernel(pools, kernel, pieces);
+  join(pieces.pieces().data(), pieces.pieces().size(), pieces.written(), out);
 }
 
 }  // namespace rlxgpu
