@@ -1,4 +1,4 @@
-// Makers of ops that compute: elementwise, reductions, softmax, products.
+// Makers of ops that compute: elementwise, reductions, scans, softmax, products.
 #ifndef RLXGPU_TESTS_FUZZ_COMPUTE_MAKERS_H_
 #define RLXGPU_TESTS_FUZZ_COMPUTE_MAKERS_H_
 
@@ -9,6 +9,7 @@
 #include "kernels/movement/transpose.h"
 #include "kernels/reduce/arg.h"
 #include "kernels/reduce/reduce.h"
+#include "kernels/scan/scan.h"
 #include "kernels/softmax/softmax.h"
 #include "tests/fuzz/generator.h"
 
@@ -70,14 +71,15 @@ inline Tensor make_logic(Generator& f) {
 }
 
 inline Tensor make_where(Generator& f) {
-  const Tensor a = f.any();
-  return apply(kWhere, {f.beside(a, boolean), a, f.beside(a)}, kHere);
+  const Tensor a = f.any(), b = f.beside(a);
+  return apply(kWhere, {f.beside({a, b}, boolean), a, b}, kHere);
 }
 
 inline Tensor make_clamp(Generator& f) {
   const Tensor x = f.random.chance(0.7) ? f.any_float() : f.any_of(f.integer_type());
   const OpDef& op = f.random.chance(0.5) ? kClamp : kFma;
-  return apply(op, {x, f.beside(x), f.beside(x)}, kHere);
+  const Tensor low = f.beside(x);
+  return apply(op, {x, low, f.beside({x, low}, x.dtype())}, kHere);
 }
 
 inline Tensor make_cast(Generator& f) {
@@ -133,6 +135,19 @@ inline Tensor make_softmax(Generator& f) {
   if (x.shape().rank() == 0) return x;
   const int axis = f.random.chance(0.6) ? -1 : f.axis_of(x);
   return f.random.chance(0.7) ? softmax(x, axis) : log_softmax(x, axis);
+}
+
+inline Tensor make_scan(Generator& f) {
+  const Tensor x = f.random.chance(0.8) ? f.any_float() : f.any_of(f.integer_type());
+  if (x.shape().rank() == 0) return x;
+  const ScanOptions options = {.exclusive = f.random.chance(0.3), .reverse = f.random.chance(0.3)};
+  const int axis = f.axis_of(x);
+  switch (f.random.below(4)) {
+    case 0: return cumprod(x, axis, options);
+    case 1: return cummax(x, axis, options);
+    case 2: return cummin(x, axis, options);
+    default: return cumsum(x, axis, options);
+  }
 }
 
 inline Tensor make_matmul(Generator& f) {

@@ -26,11 +26,11 @@ class Fuzzer {
   // One program; true when it is right.
   bool run(uint64_t seed) {
     const DynamicGraph graph = random_graph(seed, makers_);
-    const Setting setting = random_setting(seed);
+    const Setting setting = random_setting(graph.graph(), seed);
     const Verdict verdict = trial_.run(graph, setting);
     ++graphs_;
     elements_ += verdict.elements;
-    skipped_ += verdict.skipped;
+    if (verdict.elements > 0) skipped_ += static_cast<double>(verdict.skipped) / static_cast<double>(verdict.elements);
     if (verdict.ok()) return true;
     report(seed, graph, setting, verdict.problem);
     return false;
@@ -38,8 +38,8 @@ class Fuzzer {
 
   int64_t graphs() const { return graphs_; }
   int64_t elements() const { return elements_; }
-  // Of the elements, those for which no bound was possible.
-  double skipped_share() const { return elements_ == 0 ? 0 : static_cast<double>(skipped_) / static_cast<double>(elements_); }
+  // Of a program's elements, those for which no bound was possible; the mean over all programs.
+  double skipped_share() const { return graphs_ == 0 ? 0 : skipped_ / static_cast<double>(graphs_); }
   const std::vector<std::string>& failures() const { return failures_; }
   const DynamicGraph& smallest() const { return smallest_; }  // of the last failure
 
@@ -62,7 +62,8 @@ class Fuzzer {
 
   Trial trial_;
   std::span<const Maker> makers_;
-  int64_t graphs_ = 0, elements_ = 0, skipped_ = 0;
+  int64_t graphs_ = 0, elements_ = 0;
+  double skipped_ = 0;
   std::vector<std::string> failures_;
   DynamicGraph smallest_;
 };

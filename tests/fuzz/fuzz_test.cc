@@ -23,7 +23,7 @@ uint64_t number_from(const char* variable, uint64_t otherwise) {
 }
 
 TEST_CASE("random programs agree with the reference", "[fuzz][gpu]") {
-  const uint64_t seed = number_from("RLXGPU_FUZZ_SEED", 20260101), graphs = number_from("RLXGPU_FUZZ_GRAPHS", 250);
+  const uint64_t seed = number_from("RLXGPU_FUZZ_SEED", 20260101), graphs = number_from("RLXGPU_FUZZ_GRAPHS", 300);
   Fuzzer fuzzer(device_or_skip());
   for (uint64_t i = 0; i < graphs && fuzzer.failures().size() < 3; ++i) fuzzer.run(seed + i);
   for (const std::string& failure : fuzzer.failures()) FAIL_CHECK(failure);

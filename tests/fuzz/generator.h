@@ -8,9 +8,11 @@
 #ifndef RLXGPU_TESTS_FUZZ_GENERATOR_H_
 #define RLXGPU_TESTS_FUZZ_GENERATOR_H_
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,8 @@
 #include "tests/fuzz/random.h"
 
 namespace rlxgpu::fuzz {
+
+inline constexpr int64_t kMostElements = 20000;
 
 class Generator {
  public:
@@ -40,6 +44,7 @@ class Generator {
 
   Shape any_shape() {
     if (random.chance(0.03)) return random.pick({Shape{0}, Shape{3, 0}, Shape{0, 4}});
+    if (random.chance(0.01)) return random.pick({Shape{2, 8200}, Shape{9000}, Shape{300, 3}});  // several workgroups, split reductions
     const int rank = static_cast<int>(random.pick({0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4, 5, 6, 8}));
     Shape shape;
     for (int axis = 0; axis < rank; ++axis) {
@@ -83,17 +88,22 @@ class Generator {
       return source(any_type(), shape);
     });
   }
-  // The same dtype, and a shape that broadcasts with a's.
-  Tensor beside(Tensor a, DType dtype) {
+  // A shape that broadcasts with the given ones.
+  Tensor beside(std::initializer_list<Tensor> others, DType dtype) {
     if (random.chance(0.2)) return number(dtype);
+    Shape all;
+    for (const Tensor other : others) {
+      const Shape before = all;
+      broadcast(before, other.shape(), all);
+    }
     return pick(
         [&](Tensor t) {
           Shape both;
-          return t.dtype() == dtype && broadcast(t.shape(), a.shape(), both) && both.count() <= 4000;
+          return t.dtype() == dtype && broadcast(t.shape(), all, both) && both.count() <= kMostElements;
         },
-        [&] { return source(dtype, narrower(a.shape())); }, 0.5);
+        [&] { return source(dtype, narrower(all)); }, 0.5);
   }
-  Tensor beside(Tensor a) { return beside(a, a.dtype()); }
+  Tensor beside(Tensor a) { return beside({a}, a.dtype()); }
 
   int axis_of(Tensor t) { return static_cast<int>(random.below(t.shape().rank())); }
 

@@ -1,4 +1,4 @@
-// Makers of ops that move elements: views, copies, gathers, and tensors made of coordinates.
+// Makers of ops that move elements: views, copies, gathers, scatters, and tensors made of coordinates.
 #ifndef RLXGPU_TESTS_FUZZ_MOVEMENT_MAKERS_H_
 #define RLXGPU_TESTS_FUZZ_MOVEMENT_MAKERS_H_
 
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/movement/movement.h"
+#include "kernels/scatter/scatter.h"
 #include "tests/fuzz/generator.h"
 
 namespace rlxgpu::fuzz {
@@ -138,6 +139,26 @@ inline Tensor make_gather(Generator& f) {
       return gather_nd(x, f.source(index, {3, 1}));
     }
   }
+}
+
+inline Tensor make_scatter(Generator& f) {
+  const Tensor x = f.any_with_axis();
+  if (x.shape().dynamic() || x.shape().count() == 0 || x.shape().count() > 600) return x;
+  const bool numbers = x.dtype() != boolean && x.dtype() != c64;
+  const Scatter mode = numbers ? f.random.pick({Scatter::replace, Scatter::add, Scatter::mul, Scatter::max, Scatter::min}) : Scatter::replace;
+  const DType index = f.random.chance(0.7) ? i32 : u32;
+  if (f.random.chance(0.3)) {
+    Shape slices;
+    slices.push_back(3);
+    for (int axis = 1; axis < x.shape().rank(); ++axis) slices.push_back(x.shape().dim(axis));
+    const Tensor indices = f.source(index, {3, 1});
+    return scatter_nd(x, indices, f.source(x.dtype(), slices), mode);
+  }
+  const int axis = f.axis_of(x);
+  Shape shape = x.shape();
+  shape.set(axis, f.random.pick({1, 2, 5}));
+  const Tensor indices = f.source(index, shape);
+  return scatter_elements(x, indices, f.source(x.dtype(), shape), axis, mode);
 }
 
 inline Tensor make_generated(Generator& f) {

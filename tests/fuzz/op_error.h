@@ -15,6 +15,8 @@
 #include "kernels/movement/generate.h"
 #include "kernels/reduce/arg.h"
 #include "kernels/reduce/reduce.h"
+#include "kernels/scan/scan.h"
+#include "kernels/scatter/scatter.h"
 #include "kernels/softmax/softmax.h"
 #include "rlxgpu/graph/op.h"
 #include "rlxgpu/reference/call.h"
@@ -52,7 +54,8 @@ inline OpError error_of_map(const reference::Call& call) {
 // Kernels add n terms up in some order. The driver's logarithm is only good to an absolute error.
 inline OpError error_of_kernel(const reference::Call& call) {
   const OpDef& op = *call.op;
-  if (is_one_of(op, {&kReduceMax, &kReduceMin, &kArgmax, &kArgmin})) return {};
+  if (is_one_of(op, {&kReduceMax, &kReduceMin, &kArgmax, &kArgmin, &kCummax, &kCummin})) return {};
+  if (is_one_of(op, {&kScatterElements, &kScatterNd}) && call.attr(0) != static_cast<int64_t>(Scatter::add) && call.attr(0) != static_cast<int64_t>(Scatter::mul)) return {};
   const double results = std::max<double>(1, static_cast<double>(call.result().count()));
   const double terms = std::max(16.0, static_cast<double>(call.operand(0).count()) / results);
   const bool exponential = is_one_of(op, {&kSoftmax, &kLogSoftmax, &kLogSumExp});

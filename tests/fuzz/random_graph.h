@@ -30,7 +30,7 @@ inline constexpr Maker kMakers[] = {
     {3, make_logic},        {4, make_where},        {3, make_clamp},       {6, make_cast},       {3, make_complex},
     {4, make_reshape},      {5, make_transpose},    {6, make_slice},       {4, make_expand},     {3, make_pad},
     {3, make_roll},         {4, make_concat},       {4, make_gather},      {2, make_generated},  {8, make_reduction},
-    {2, make_arg},          {4, make_softmax},      {7, make_matmul},
+    {2, make_arg},          {4, make_softmax},      {7, make_matmul},      {3, make_scan},       {3, make_scatter},
 };
 
 inline Tensor make_one(Generator& generator, std::span<const Maker> makers) {
@@ -48,7 +48,7 @@ inline DynamicGraph random_graph(uint64_t seed, std::span<const Maker> makers = 
   DynamicGraph graph;
   Generator generator(*graph, seed);
   Random& random = generator.random;
-  const int64_t ops = random.between(2, 9);
+  const int64_t ops = random.chance(0.04) ? 30 : random.between(2, 9);  // now and then more than a kernel can bind
   for (int64_t i = 0; i < ops; ++i) generator.add(make_one(generator, makers));
   if (!generator.last().valid()) generator.add(generator.any());
 
@@ -60,14 +60,17 @@ inline DynamicGraph random_graph(uint64_t seed, std::span<const Maker> makers = 
 }
 
 // Ways to compile it that must not matter, from the same seed.
-inline Setting random_setting(uint64_t seed) {
+inline Setting random_setting(const Graph& graph, uint64_t seed) {
   Random random(seed_for(seed, "setting"));
   Setting setting;
   setting.seed = seed;
   setting.fuse = !random.chance(0.1);
   setting.simplify = !random.chance(0.1);
   setting.portable = random.chance(0.3);
-  if (random.chance(0.2)) setting.choices.push_back({"matmul", random.pick<std::string_view>({"tiled", "plain"})});
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::op || node.op->variants.size() < 2 || !random.chance(0.4)) continue;
+    setting.choices.push_back({node.op->name, random.pick(node.op->variants).name});
+  }
   return setting;
 }
 

@@ -1,0 +1,152 @@
+// How many dispatches typical graphs need, and what ends a kernel.
+#include <functional>
+#include <string>
+
+#include "catch2/catch_test_macros.hpp"
+#include "catch2/generators/catch_generators.hpp"
+#include "kernels/elementwise/elementwise.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/movement/movement.h"
+#include "kernels/reduce/reduce.h"
+#include "kernels/softmax/softmax.h"
+#include "tests/compile/compiled.h"
+
+namespace rlxgpu::testing {
+namespace {
+
+Tensor in(Builder& g, std::string_view name, const Shape& shape = {8, 16}) { return g.input(name, f32, shape); }
+
+TEST_CASE("steps that typical graphs need", "[compile]") {
+  struct Row {
+    const char* why;
+    void (*build)(Builder&);
+    const char* steps;
+  };
+  const Row row = GENERATE(values<Row>({
+      {"a chain of maps", [](Builder& g) { g.output("y", tanh(exp(in(g, "x")) * 2.0 + 1.0)); }, "exp+mul+add+tanh/f32/map"},
+      {"maps of several broadcast shapes",
+       [](Builder& g) { g.output("y", (in(g, "x") + in(g, "row", {16})) * in(g, "col", {8, 1}) + in(g, "one", {})); }, "add+mul+add/f32/map"},
+      {"softmax of a scaled tensor", [](Builder& g) { g.output("y", softmax(in(g, "x") * 0.125)); }, "softmax+mul/f32/rows"},
+      {"a map after softmax", [](Builder& g) { g.output("y", softmax(in(g, "x")) * in(g, "mask")); }, "softmax+mul/f32/rows"},
+      {"matmul, bias, gelu, residual",
+       [](Builder& g) {
+         const Tensor x = in(g, "x", {32, 64}), w = g.param("w", f32, {64, 64}), b = g.param("b", f32, {64});
+         g.output("y", gelu(matmul(x, w) + b) + x);
+       },
+       "matmul+add+gelu+add/f32/tiled"},
+      {"a map before a reduction, and after it",
+       [](Builder& g) {
+         const Tensor x = in(g, "x");
+         g.output("y", sqrt(sum(x * x, 1) + 1e-5));
+       },
+       "sum+mul+add+sqrt/f32/rows"},
+      {"views before a map cost nothing",
+       [](Builder& g) { g.output("y", exp(reverse(transpose(slice(in(g, "x"), {2, 0}, {6, kEnd}))))); }, "exp/f32/map"},
+      {"views between maps",
+       [](Builder& g) { g.output("y", exp(transpose(log(in(g, "x"))))); }, "log+transpose+exp/f32/map"},
+      {"a transposed operand of matmul is read where it is",
+       [](Builder& g) { g.output("y", matmul(in(g, "a", {8, 16}), transpose(in(g, "b", {4, 16})))); }, "matmul/f32/tiled"},
+      {"a reshape after matmul joins it, for elements stay in order",
+       [](Builder& g) { g.output("y", exp(reshape(matmul(in(g, "a", {8, 16}), in(g, "b", {16, 4})), {4, 8}))); }, "matmul+reshape+exp/f32/tiled"},
+      {"a transpose after matmul does not",
+       [](Builder& g) { g.output("y", exp(transpose(matmul(in(g, "a", {8, 16}), in(g, "b", {16, 4}))))); }, "matmul/f32/tiled exp/f32/map"},
+      {"a value used twice by one kernel is computed once",
+       [](Builder& g) {
+         const Tensor e = exp(in(g, "x"));
+         g.output("y", e / (e + 1.0));
+       },
+       "exp+add+div/f32/map"},
+      {"a value used by two outputs is stored once",
+       [](Builder& g) {
+         const Tensor e = exp(in(g, "x"));
+         g.output("y", e + 1.0);
+         g.output("z", e - 1.0);
+       },
+       "exp/f32/map add/f32/map sub/f32/map"},
+      {"a map that is an output, too",
+       [](Builder& g) {
+         const Tensor e = exp(in(g, "x"));
+         g.output("e", e);
+         g.output("y", e * 2.0);
+       },
+       "exp/f32/map mul/f32/map"},
+      {"a row's mean taken off: the reduction is stored, the rest is one map",
+       [](Builder& g) {
+         const Tensor x = in(g, "x");
+         g.output("y", exp(x - mean(x, 1, {.keep_dims = true})));
+       },
+       "mean/f32/rows sub+exp/f32/map"},
+      {"an input that is an output is copied", [](Builder& g) { g.output("y", in(g, "x")); }, "copy/f32/map"},
+      {"one value under two names is copied",
+       [](Builder& g) {
+         const Tensor y = matmul(in(g, "a", {4, 4}), in(g, "b", {4, 4})) + 1.0;
+         g.output("y", y);
+         g.output("z", y);
+       },
+       "matmul+add/f32/tiled copy/f32/map"},
+      {"an empty result needs no step",
+       [](Builder& g) { g.output("y", exp(in(g, "x", {0, 4}))); }, ""},
+  }));
+  CAPTURE(row.why);
+  CHECK(steps_of(compiled(row.build)) == row.steps);
+}
+
+Tensor sum_of_inputs(Builder& g, int count) {
+  Tensor total;
+  for (int i = 0; i < count; ++i) {
+    Text name;
+    name << 'x' << i;
+    const Tensor x = in(g, name.view());
+    total = i == 0 ? x : total + x;
+  }
+  return total;
+}
+
+TEST_CASE("a kernel binds eight buffers at most", "[compile]") {
+  const auto [inputs, steps] = GENERATE(table<int, size_t>({{7, 1}, {8, 2}, {13, 2}, {14, 3}, {40, 7}}));
+  CAPTURE(inputs);
+  const Program program = compiled([&](Builder& g) { g.output("y", sum_of_inputs(g, inputs)); });
+  CHECK(program.steps.size() == steps);
+}
+
+TEST_CASE("a larger binding limit makes larger kernels", "[compile]") {
+  Target roomy;
+  roomy.max_storage_buffers = 16;
+  const Program program = compiled([](Builder& g) { g.output("y", sum_of_inputs(g, 15)); }, {}, roomy);
+  CHECK(program.steps.size() == 1);
+}
+
+TEST_CASE("an element is computed again a few times only", "[compile]") {
+  // Every level reads the one below at two places: 2^n computations if all were one kernel.
+  const auto tower = [](int levels) {
+    return [levels](Builder& g) {
+      Tensor t = in(g, "x", {16, 16});
+      for (int i = 0; i < levels; ++i) t = sin(t) + transpose(sin(t));
+      g.output("y", t);
+    };
+  };
+  CHECK(compiled(tower(1)).steps.size() == 1);
+  const Program program = compiled(tower(8));
+  CHECK(program.steps.size() >= 3);
+  for (const KernelSpec& spec : program.kernels.specs) CHECK(spec.values.count < 24);
+}
+
+TEST_CASE("a long chain ends before the kernel gets too large", "[compile]") {
+  const Program program = compiled([](Builder& g) {
+    Tensor t = in(g, "x");
+    for (int i = 0; i < 100; ++i) t = sin(t);
+    g.output("y", t);
+  });
+  CHECK(program.steps.size() == 3);
+  for (const KernelSpec& spec : program.kernels.specs) CHECK(spec.values.count <= 49);
+}
+
+TEST_CASE("without fusion every op has a step of its own", "[compile]") {
+  CompileOptions options;
+  options.fuse.fuse = false;
+  const Program program = compiled([](Builder& g) { g.output("y", softmax(exp(in(g, "x")) * 2.0) + 1.0); }, options);
+  CHECK(steps_of(program) == "exp/f32/map mul/f32/map softmax/f32/rows add/f32/map");
+}
+
+}  // namespace
+}  // namespace rlxgpu::testing
