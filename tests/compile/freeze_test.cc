@@ -57,6 +57,14 @@ TEST_CASE("a frozen program is the one made at run time", "[compile]") {
   check_same<kSoftware>();
 }
 
+TEST_CASE("a kernel's text is a constant", "[compile]") {
+  std::string constant;
+  KernelText<Attention, kPortable, 0>::append_to(constant);
+  Text text;
+  render_kernel(Frozen<Attention, kPortable>::view.kernels, 0, text);
+  CHECK(constant == std::string(text.view()));
+}
+
 TEST_CASE("the same graph gives the same program", "[compile]") {
   const Program once = compiled(Attention::build), again = compiled(Attention::build);
   CHECK(text_of(view_of(once, kPortable)) == text_of(view_of(again, kPortable)));
