@@ -12,7 +12,7 @@
 
 extern char** environ;
 
-namespace rlxgpu {
+namespace rlxgpu::tools {
 namespace {
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
@@ -69,4 +69,4 @@ ProcessResult run_process(const std::vector<std::string>& command, std::string_v
   return result;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::tools

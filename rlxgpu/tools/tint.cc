@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/tools/process.h"
 
-namespace rlxgpu {
+namespace rlxgpu::tools {
 
 std::string tint_program() {
   if (const char* given = std::getenv("RLXGPU_TINT"); given != nullptr && *given != '\0') return given;
@@ -32,4 +32,4 @@ absl::Status tint_accepts(std::string_view wgsl) {
   return absl::OkStatus();
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::tools

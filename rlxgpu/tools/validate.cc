@@ -2,13 +2,14 @@
 
 #include <cstdint>
 #include <fstream>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "rlxgpu/runtime/engine.h"
 #include "rlxgpu/tools/tint.h"
 
-namespace rlxgpu {
+namespace rlxgpu::tools {
 namespace {
 
 // Two FNV-like hashes: texts are few, and an accident would only skip a check.
@@ -52,6 +53,22 @@ const Step* step_of(const ProgramView& program, size_t kernel) {
   return nullptr;
 }
 
+// For each @binding(i) that a text declares: whether it is written.
+std::vector<bool> bindings_of(std::string_view wgsl) {
+  std::vector<bool> writes;
+  constexpr std::string_view kLead = "@binding(";
+  for (size_t at = wgsl.find(kLead); at != std::string_view::npos; at = wgsl.find(kLead, at)) {
+    at += kLead.size();
+    size_t index = 0;
+    for (; at < wgsl.size() && wgsl[at] >= '0' && wgsl[at] <= '9'; ++at) index = index * 10 + static_cast<size_t>(wgsl[at] - '0');
+    if (index >= 1000) continue;  // tint has accepted it, but no pipeline will
+    if (writes.size() <= index) writes.resize(index + 1);
+    const std::string_view rest = wgsl.substr(at, wgsl.find(';', at) - at);
+    writes[index] = rest.find("read_write") != std::string_view::npos;
+  }
+  return writes;
+}
+
 }  // namespace
 
 Validator::Validator(std::string memory_file) : memory_file_(std::move(memory_file)) {
@@ -70,6 +87,21 @@ absl::Status Validator::check(const ProgramView& program, std::span<const std::s
     if (!memory_file_.empty()) std::ofstream(memory_file_, std::ios::app) << hash + "\n";  // one write: lines stay whole
   }
   return absl::OkStatus();
+}
+
+absl::Status Validator::check_text(std::string_view wgsl) {
+  const std::lock_guard lock(mutex_);
+  Program program;
+  Step step;
+  step.kernel = 0;
+  for (const bool writes : bindings_of(wgsl)) {
+    program.bindings.push_back({-1, writes});
+    ++step.bindings.count;
+  }
+  program.steps.push_back(step);
+  ++checked_;
+  if (absl::Status status = tint_accepts(wgsl); !status.ok()) return status;
+  return null_accepts(view_of(program, kPortable), step, wgsl);
 }
 
 absl::Status Validator::check_kernel(const ProgramView& program, size_t kernel, std::string_view wgsl) {
@@ -92,4 +124,4 @@ absl::Status Validator::null_accepts(const ProgramView& program, const Step& ste
   return Engine::create(null_, view_of(small, kPortable), {&wgsl, 1}).status();
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::tools

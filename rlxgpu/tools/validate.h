@@ -19,7 +19,7 @@
 #include "rlxgpu/compile/program.h"
 #include "rlxgpu/runtime/device.h"
 
-namespace rlxgpu {
+namespace rlxgpu::tools {
 
 class Validator {
  public:
@@ -27,6 +27,9 @@ class Validator {
 
   // `kernels[k]` is the WGSL of kernel k of the program.
   absl::Status check(const ProgramView& program, std::span<const std::string_view> kernels);
+
+  // A WGSL file by itself: its bindings are those it declares, in group 0, numbered from 0.
+  absl::Status check_text(std::string_view wgsl);
 
   // Texts checked by this object, without those that were known.
   int checked() const { return checked_; }
@@ -42,6 +45,6 @@ class Validator {
   int checked_ = 0;
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::tools
 
 #endif  // RLXGPU_TOOLS_VALIDATE_H_

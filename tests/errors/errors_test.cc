@@ -33,14 +33,14 @@ struct Mistake {
 };
 
 std::vector<Mistake> mistakes() {
-  std::vector<Mistake> all;
+  std::vector<Mistake> found;
 #define WRONG(message, ...)                                                                \
-  all.push_back({"cases.inc:" + std::to_string(__LINE__) + ": " + message, [](Builder& g) { \
+  found.push_back({"cases.inc:" + std::to_string(__LINE__) + ": " + message, [](Builder& g) { \
                    [[maybe_unused]] const Inputs in(g);                                    \
                    static_cast<void>(__VA_ARGS__);                                         \
                  }});
 #include "tests/errors/cases.inc"
-  return all;
+  return found;
 }
 
 // The path before the file's name depends on who compiles.
@@ -53,7 +53,7 @@ std::string from_file_name(std::string_view error, std::string_view file) {
 Lines errors_of(const std::string& compiler, const std::string& source) {
   std::vector<std::string> command = {compiler, "-std=c++20", "-fsyntax-only", "-I", ".", source};
   if (compiler.starts_with("clang")) command.insert(command.end(), {"-ferror-limit=0", "-fno-caret-diagnostics"});
-  const ProcessResult result = run_process(command);
+  const tools::ProcessResult result = tools::run_process(command);
   if (result.exit_code == 127) SKIP("there is no " << compiler << " on this machine");
   CHECK(result.exit_code == 1);
   static const std::regex kNewer("error: static assertion failed(?: due to requirement '[^']*')?: (.*)");

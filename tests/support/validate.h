@@ -19,9 +19,9 @@
 namespace rlxgpu::testing {
 
 inline absl::Status validate_kernels(const ProgramView& program, std::span<const std::string_view> kernels) {
-  static Validator& validator = *[] {  // never destroyed: devices outlive main()
+  static tools::Validator& validator = *[] {  // never destroyed: devices outlive main()
     const char* folder = std::getenv("RLXGPU_CACHE_DIR");
-    return new Validator(folder == nullptr ? std::string() : std::string(folder) + "/validated-kernels");
+    return new tools::Validator(folder == nullptr ? std::string() : std::string(folder) + "/validated-kernels");
   }();
   return validator.check(program, kernels);
 }

@@ -1,0 +1,79 @@
+#include "rlxgpu/tools/check_command.h"
+
+#include <fstream>
+#include <iterator>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "nlohmann/json.hpp"
+#include "rlxgpu/tools/examples.h"
+#include "rlxgpu/tools/kernel_files.h"
+#include "rlxgpu/tools/validate.h"
+
+namespace rlxgpu::tools {
+namespace {
+
+struct Row {
+  std::string what;
+  int kernels = 1;
+  absl::Status status;
+};
+
+Row check_file(Validator& validator, const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return {path, 0, absl::NotFoundError(absl::StrCat(path, " cannot be read"))};
+  return {path, 1, validator.check_text(std::string(std::istreambuf_iterator<char>(file), {}))};
+}
+
+Row check_example(Validator& validator, const Example& example) {
+  Row row = {absl::StrCat("example ", example.name), 0, absl::OkStatus()};
+  absl::StatusOr<StoredProgram> program = render(example);
+  if (program.ok()) row.kernels = static_cast<int>(program->kernels.size());
+  row.status = program.ok() ? validator.check(program->view(), program->texts()) : program.status();
+  return row;
+}
+
+std::vector<Row> check_all(const CheckCommand& command) {
+  Validator validator;
+  std::vector<Row> rows;
+  for (const std::string& path : command.files) rows.push_back(check_file(validator, path));
+  if (!command.files.empty()) return rows;
+  for (const NamedKernelFile& file : kernel_files()) rows.push_back({std::string(file.path), 1, validator.check_text(file.wgsl)});
+  for (const Example& example : examples()) rows.push_back(check_example(validator, example));
+  return rows;
+}
+
+nlohmann::ordered_json json_of(const std::vector<Row>& rows) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Row& row : rows) {
+    list.push_back({{"what", row.what}, {"kernels", row.kernels}, {"ok", row.status.ok()}, {"message", std::string(row.status.message())}});
+  }
+  return list;
+}
+
+}  // namespace
+
+int check_command(const CheckCommand& command, std::ostream& out, std::ostream& err) {
+  const std::vector<Row> rows = check_all(command);
+  int failed = 0;
+  for (const Row& row : rows) failed += row.status.ok() ? 0 : 1;
+  if (command.json) {
+    out << json_of(rows).dump(2) << "\n";
+    return failed == 0 ? 0 : 1;
+  }
+  for (const Row& row : rows) {
+    out << absl::StrFormat("%-44s%3d %-9s%s\n", row.what, row.kernels, row.kernels == 1 ? "kernel" : "kernels", row.status.ok() ? "ok" : "FAILED");
+  }
+  for (const Row& row : rows) {
+    if (!row.status.ok()) err << "\n" << row.what << ": " << row.status.message() << "\n";
+  }
+  if (failed == 0) {
+    out << "tint and Dawn's Null backend with default limits accept all of it\n";
+  } else {
+    err << failed << " of " << rows.size() << " failed\n";
+  }
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace rlxgpu::tools

@@ -1,0 +1,50 @@
+#include "rlxgpu/tools/examples.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "docs/examples/encoder.h"
+#include "docs/examples/mlp.h"
+#include "rlxgpu/compile/compile.h"
+#include "rlxgpu/wgsl/render.h"
+
+namespace rlxgpu::tools {
+namespace {
+
+constexpr Example kExamples[] = {
+    {"mlp", "two layers and a softmax: docs/examples/mlp.h", ::examples::Mlp::build},
+    {"encoder-small", "a transformer encoder, 2 layers of width 64: docs/examples/encoder.h",
+     ::examples::Encoder<::examples::EncoderSize{.layers = 2, .rows = 32, .width = 64, .heads = 4}>::build},
+    {"encoder", "a transformer encoder of BERT's size, 12 layers of width 768: docs/examples/encoder.h",
+     ::examples::Encoder<::examples::EncoderSize{}>::build},
+};
+
+}  // namespace
+
+std::span<const Example> examples() { return kExamples; }
+
+const Example* find_example(std::string_view name) {
+  for (const Example& example : kExamples) {
+    if (example.name == name) return &example;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<StoredProgram> render(const Example& example, const Target& target) {
+  Builder builder;
+  example.build(builder);
+  CompileOptions options;
+  options.check = true;
+  StoredProgram rendered;
+  rendered.program = compile(builder.graph(), target, options);
+  rendered.target = target;
+  if (!rendered.program.error.empty()) return absl::InternalError(absl::StrCat(example.name, ": ", rendered.program.error.view()));
+  const ProgramView view = rendered.view();
+  for (size_t k = 0; k < view.kernels.specs.size(); ++k) {
+    Text text;
+    render_kernel(view.kernels, static_cast<int>(k), text);
+    rendered.kernels.emplace_back(text.view());
+  }
+  return rendered;
+}
+
+}  // namespace rlxgpu::tools

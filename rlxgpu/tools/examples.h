@@ -1,0 +1,30 @@
+// The graphs of docs/examples by name, for commands that show or check one.
+#ifndef RLXGPU_TOOLS_EXAMPLES_H_
+#define RLXGPU_TOOLS_EXAMPLES_H_
+
+#include <span>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "rlxgpu/graph/builder.h"
+#include "rlxgpu/graph/target.h"
+#include "rlxgpu/tools/stored_program.h"
+
+namespace rlxgpu::tools {
+
+struct Example {
+  std::string_view name, what;
+  void (*build)(Builder&);
+};
+
+std::span<const Example> examples();
+
+// Null when there is none of that name.
+const Example* find_example(std::string_view name);
+
+// The program of an example for a target, checked.
+absl::StatusOr<StoredProgram> render(const Example& example, const Target& target = kPortable);
+
+}  // namespace rlxgpu::tools
+
+#endif  // RLXGPU_TOOLS_EXAMPLES_H_

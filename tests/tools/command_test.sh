@@ -1,0 +1,41 @@
+#!/bin/bash
+# The rlxgpu command: what it prints, and what it says of mistakes.
+#
+#   command_test.sh RLXGPU TINT
+set -uo pipefail
+rlxgpu=$1
+export RLXGPU_TINT=$PWD/$2
+failed=0
+expect() {  # CODE TEXT ARG...: the exit code, and a text in what is printed
+  local code=$1 text=$2 said got
+  shift 2
+  said=$("$rlxgpu" "$@" 2>&1)
+  got=$?
+  if [ "$got" != "$code" ] || ! grep -qF -- "$text" <<<"$said"; then
+    printf 'FAILED: rlxgpu %s: exit code %s, expected %s and "%s" in\n%s\n' "$*" "$got" "$code" "$text" "$said" | head -n 40
+    failed=$((failed + 1))
+  fi
+}
+
+expect 0 "rlxgpu 0." --version
+expect 0 "devices" --help
+expect 106 "A subcommand is required"
+expect 109 "nonsense" nonsense
+expect 0 "mlp" program
+expect 0 "steps, " program mlp
+expect 0 "matmul+" program mlp
+expect 0 "@compute" program mlp --wgsl
+expect 0 '"rlxgpu": 1' program mlp --json
+expect 2 'there is no example "nope"' program nope
+expect 0 "accept all of it" check
+expect 0 '"ok": true' check --json
+good=$TEST_TMPDIR/good.wgsl bad=$TEST_TMPDIR/bad.wgsl wide=$TEST_TMPDIR/wide.wgsl
+echo '@group(0) @binding(0) var<storage, read_write> y : array<f32>; @compute @workgroup_size(64) fn main() { y[0] = 1; }' >"$good"
+echo '@compute @workgroup_size(64) fn main() { let x : f32 = 1u; }' >"$bad"
+sed s/64/512/ "$good" >"$wide"
+expect 0 "ok" check "$good"
+expect 1 "cannot initialize" check "$good" "$bad"
+expect 1 "512" check "$wide"
+expect 1 "cannot be read" check "$TEST_TMPDIR/none.wgsl"
+RLXGPU_TINT=/nowhere/tint expect 1 "RLXGPU_TINT" check "$good"
+[ "$failed" = 0 ]
