@@ -1,0 +1,2 @@
+// All of rlxgpu, used for nothing.
+#include "rlxgpu/rlxgpu.h"

@@ -1,0 +1,136 @@
+
+// One workgroup owns one kTileM x kTileN block of c and walks along k, staging blocks of a and b:
+//            k ->                 n ->
+//        +---+---+---+        +---+---+---+
+//      m |   |   |   |      k |   | # |   |     Each invocation computes kRowsEach x kColsEach elements
+//      | | # | # | # |  x   | |   | # |   |     of c, 16 apart in both directions, so that neighbours
+//      v |   |   |   |      v |   | # |   |     read and write neighbouring addresses.
+//        +---+---+---+        +---+---+---+     Rows and columns beyond the edges are staged as zeros.
+alias Acc = f32;           // floats are summed in f32, integers in 32 bits
+alias AWord = f32;         // of the buffers: packed types are u32
+alias BWord = f32;
+const kM = 33u;
+const kN = 20u;
+const kK = 64u;            // as laid out: the largest number of products in a sum
+const kAOffset = 0u;
+const kARow = 64u;         // between neighbours along m in a
+const kACol = 1u;          // between neighbours along k in a
+const kBOffset = 0u;
+const kBRow = 20u;         // between neighbours along k in b
+const kBCol = 1u;          // between neighbours along n in b
+// Batch axes, outermost first: extent, and the distance of neighbours in a and in b (0: broadcast).
+const kBatch0 = 1u;
+const kBatch1 = 1u;
+const kBatch2 = 1u;
+const kBatch3 = 1u;
+const kBatch4 = 1u;
+const kBatch5 = 1u;
+const kABatch0 = 0u;
+const kABatch1 = 0u;
+const kABatch2 = 0u;
+const kABatch3 = 0u;
+const kABatch4 = 0u;
+const kABatch5 = 0u;
+const kBBatch0 = 0u;
+const kBBatch1 = 0u;
+const kBBatch2 = 0u;
+const kBBatch3 = 0u;
+const kBBatch4 = 0u;
+const kBBatch5 = 0u;
+const kAAlongM = 0u;       // 1: neighbours in a's memory are neighbours along m
+const kBAlongK = 0u;       // 1: neighbours in b's memory are neighbours along k
+const kRowsEach = 4u;
+const kColsEach = 2u;
+const kTiles = 1u;
+const kGridRow = 1u;       // workgroups in one row of the grid
+fn products() -> u32 { return 64u; }
+const kTileM = 16u * kRowsEach;
+const kTileN = 16u * kColsEach;
+const kTileK = 16u;
+const kTilesM = (kM + kTileM - 1u) / kTileM;
+const kTilesN = (kN + kTileN - 1u) / kTileN;
+const_assert kTileK * (kTileM + kTileN) * 4u <= 16384u;  // workgroup memory, default limit
+@group(0) @binding(0) var<storage, read> a : array<AWord>;
+@group(0) @binding(1) var<storage, read> b : array<BWord>;
+fn a_load(i : u32) -> Acc { return a[i]; }
+fn b_load(i : u32) -> Acc { return b[i]; }
+fn y_map(i : u32, v : f32) -> f32 {
+  let c0 = i % 20u;
+  let t1 = b2[c0];
+  let t2 = (v + t1);
+  let t3 = select(t2, 0.0, t2 < 0.0);
+  return t3;
+}
+fn y_put(i : u32, v : f32) {
+  let stored = y_map(i, v);
+  b3[i] = stored;
+}
+
+// Where the matrices of a batch begin in a and b.
+fn batch_at(batch : u32) -> vec2u {
+  var rest = batch;
+  var at = vec2u(kAOffset, kBOffset);
+  at += (rest % kBatch5) * vec2u(kABatch5, kBBatch5);
+  rest /= kBatch5;
+  at += (rest % kBatch4) * vec2u(kABatch4, kBBatch4);
+  rest /= kBatch4;
+  at += (rest % kBatch3) * vec2u(kABatch3, kBBatch3);
+  rest /= kBatch3;
+  at += (rest % kBatch2) * vec2u(kABatch2, kBBatch2);
+  rest /= kBatch2;
+  at += (rest % kBatch1) * vec2u(kABatch1, kBBatch1);
+  rest /= kBatch1;
+  return at + rest * vec2u(kABatch0, kBBatch0);
+}
+
+var<workgroup> tile_a : array<array<Acc, kTileM>, kTileK>;
+var<workgroup> tile_b : array<array<Acc, kTileN>, kTileK>;
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) id : u32) {
+  let tile = group.y * kGridRow + group.x;
+  if (tile >= kTiles) { return; }  // the same for the whole workgroup
+  let batch = tile / (kTilesM * kTilesN);
+  let m0 = ((tile / kTilesN) % kTilesM) * kTileM;
+  let n0 = (tile % kTilesN) * kTileN;
+  let at = batch_at(batch);
+  let row = id / 16u;
+  let col = id % 16u;
+  var sums : array<array<Acc, kColsEach>, kRowsEach>;
+
+  for (var k0 = 0u; k0 < products(); k0 += kTileK) {
+    for (var e = id; e < kTileM * kTileK; e += 256u) {
+      let m = select(e / kTileK, e % kTileM, kAAlongM == 1u);
+      let k = select(e % kTileK, e / kTileM, kAAlongM == 1u);
+      var v = Acc(0);
+      if (m0 + m < kM && k0 + k < products()) { v = a_load(at.x + (m0 + m) * kARow + (k0 + k) * kACol); }
+      tile_a[k][m] = v;
+    }
+    for (var e = id; e < kTileN * kTileK; e += 256u) {
+      let n = select(e % kTileN, e / kTileK, kBAlongK == 1u);
+      let k = select(e / kTileN, e % kTileK, kBAlongK == 1u);
+      var v = Acc(0);
+      if (n0 + n < kN && k0 + k < products()) { v = b_load(at.y + (k0 + k) * kBRow + (n0 + n) * kBCol); }
+      tile_b[k][n] = v;
+    }
+    workgroupBarrier();
+    for (var k = 0u; k < kTileK; k++) {
+      var b_each : array<Acc, kColsEach>;
+      for (var j = 0u; j < kColsEach; j++) { b_each[j] = tile_b[k][col + 16u * j]; }
+      for (var i = 0u; i < kRowsEach; i++) {
+        let a_each = tile_a[k][row + 16u * i];
+        for (var j = 0u; j < kColsEach; j++) { sums[i][j] += a_each * b_each[j]; }
+      }
+    }
+    workgroupBarrier();  // the next step overwrites both blocks
+  }
+  for (var i = 0u; i < kRowsEach; i++) {
+    for (var j = 0u; j < kColsEach; j++) {
+      let m = m0 + row + 16u * i;
+      let n = n0 + col + 16u * j;
+      if (m < kM && n < kN) { y_put((batch * kM + m) * kN + n, sums[i][j]); }
+    }
+  }
+}
+@group(0) @binding(2) var<storage, read> b2 : array<f32>;
+@group(0) @binding(3) var<storage, read_write> b3 : array<f32>;

@@ -1,0 +1,70 @@
+
+// Each row of x is cut into kSplits parts of kChunk columns; each part becomes one number. kLanes
+// invocations share a part: each combines every kLanes-th column, then a tree in workgroup memory halves
+// their number until one is left:
+//        columns  0 1 2 3 0 1 2 3 0 1     (kLanes = 4)
+//        lanes    0   1   2   3  ->  0+2   1+3  ->  0+1+2+3
+// A workgroup holds kGroupRows parts. All barriers are reached by every invocation.
+alias Elem = f32;        // of x
+alias Acc = f32;         // of what is combined
+alias Result = f32;      // of y
+const kRows = 8u;
+const kCols = 32u;       // as laid out: the largest number of columns
+const kInner = 1u;      // columns for each step of the first reduced axis
+const kInnerCount = 1u; // elements of x behind each step of counted()
+const kSplits = 1u;
+const kChunk = 32u;
+const kLanes = 8u;
+const kGroupRows = 8u;
+const kLaneStep = 1u;
+const kRowStep = 8u;
+const kGridRow = 1u;    // workgroups in one row of the grid
+fn steps() -> u32 { return 32u; }
+fn counted() -> u32 { return 32u; }
+const_assert kLanes * kGroupRows <= 256u;  // invocations per workgroup, default limit
+const_assert (kLanes & (kLanes - 1u)) == 0u;
+fn x_at(i : u32) -> f32 {
+  let t0 = b0[i];
+  let t1 = (t0 * t0);
+  return t1;
+}
+fn y_map(i : u32, v : f32) -> f32 {
+  let t0 = bitcast<f32>(0x3727c5acu);
+  let t1 = (v + t0);
+  let t2 = inverseSqrt(t1);
+  return t2;
+}
+fn y_put(i : u32, v : f32) {
+  let stored = y_map(i, v);
+  b1[i] = stored;
+}
+fn identity() -> Acc { return Acc(0); }
+fn lift(v : Elem) -> Acc { return v; }
+fn combine(a : Acc, b : Acc) -> Acc { return a + b; }
+fn finish(acc : Acc) -> Result { return acc / f32(count()); }
+
+fn count() -> u32 { return counted() * kInnerCount; }
+
+var<workgroup> partial : array<Acc, kLanes * kGroupRows>;
+
+@compute @workgroup_size(kLanes * kGroupRows)
+fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) id : u32) {
+  let lane = (id / kLaneStep) % kLanes;
+  let part = (group.y * kGridRow + group.x) * kGroupRows + (id / kRowStep) % kGroupRows;
+  let row = part / kSplits;
+  let first = (part % kSplits) * kChunk;
+  let last = min(first + kChunk, steps() * kInner);
+  var acc = identity();
+  if (row < kRows) {
+    for (var col = first + lane; col < last; col += kLanes) { acc = combine(acc, lift(x_at(row * kCols + col))); }
+  }
+  partial[id] = acc;
+  for (var half = kLanes / 2u; half > 0u; half /= 2u) {
+    workgroupBarrier();
+    if (lane < half) { partial[id] = combine(partial[id], partial[id + half * kLaneStep]); }
+  }
+  if (lane == 0u && row < kRows) { y_put(part, finish(partial[id])); }
+}
+@group(0) @binding(0) var<storage, read> b0 : array<f32>;
+@group(0) @binding(1) var<storage, read_write> b1 : array<f32>;
+fn float_bits(bits : u32) -> f32 { return bitcast<f32>(bits); }
