@@ -6,7 +6,7 @@
 //   auto exe = Executable<DynamicGraph>::create(device, graph);
 //   if (!exe.ok()) return exe.status();                 // the text a static graph would not compile with
 //   exe->set("x", data);  exe->run();
-//   absl::StatusOr<std::vector<float>> y = exe->get<float>("y");
+//   Result<std::vector<float>> y = exe->get<float>("y");
 #ifndef RLXGPU_DYNAMIC_H_
 #define RLXGPU_DYNAMIC_H_
 
@@ -38,10 +38,10 @@ struct DynamicOptions {
 namespace internal {
 
 // A program with its texts, ready for an engine.
-inline absl::StatusOr<Session> start_session(const Device& device, const Graph& graph, const DynamicOptions& options) {
+inline Result<Session> start_session(const Device& device, const Graph& graph, const DynamicOptions& options) {
   const Target target = options.target != nullptr ? *options.target : device.target();
   const Program program = compile(graph, target, options.compile);
-  if (!program.error.empty()) return absl::InvalidArgumentError(program.error.view());
+  if (!program.error.empty()) return invalid_argument(program.error.view());
   const ProgramView view = view_of(program, target);
   std::vector<std::string> texts(view.kernels.specs.size());
   std::vector<std::string_view> views;
@@ -59,8 +59,8 @@ inline absl::StatusOr<Session> start_session(const Device& device, const Graph& 
 template <>
 class Executable<DynamicGraph> {
  public:
-  static absl::StatusOr<Executable> create(const Device& device, const DynamicGraph& graph, const DynamicOptions& options = {}) {
-    absl::StatusOr<Session> session = internal::start_session(device, graph.graph(), options);
+  static Result<Executable> create(const Device& device, const DynamicGraph& graph, const DynamicOptions& options = {}) {
+    Result<Session> session = internal::start_session(device, graph.graph(), options);
     if (!session.ok()) return session.status();
     Executable executable;
     executable.session_ = *std::move(session);
@@ -70,17 +70,17 @@ class Executable<DynamicGraph> {
   // Elements of an input, a weight or a state.
   template <typename Container>
     requires requires(const Container& c) { std::data(c); std::size(c); }
-  absl::Status set(std::string_view name, const Container& elements) {
+  Status set(std::string_view name, const Container& elements) {
     return set_elements(name, internal::storage_of<internal::ElementOfContainer<Container>>(), static_cast<int64_t>(std::size(elements)), std::data(elements));
   }
   // A scalar or a run-time extent.
-  absl::Status set(std::string_view name, double value) {
+  Status set(std::string_view name, double value) {
     const int scalar = session_.find_scalar(name);
     if (scalar < 0) return unknown("scalar", name);
     return session_.set_scalar(scalar, value);
   }
   // `count` elements in storage layout, of a type known only at run time.
-  absl::Status set_elements(std::string_view name, DType dtype, int64_t count, const void* data) {
+  Status set_elements(std::string_view name, DType dtype, int64_t count, const void* data) {
     const int port = session_.find_port(name);
     if (port < 0) return unknown("tensor", name);
     if (!internal::storable(dtype, session_.dtype(port))) return other_type(port, name, dtype);
@@ -90,14 +90,14 @@ class Executable<DynamicGraph> {
   Run run(const RunOptions& options = {}) { return session_.run(options); }
 
   template <typename T>
-  absl::StatusOr<std::vector<T>> get(std::string_view name) {
+  Result<std::vector<T>> get(std::string_view name) {
     const int port = session_.find_port(name);
     if (port < 0) return unknown("tensor", name);
     std::vector<T> elements(static_cast<size_t>(session_.count(port)));
-    if (absl::Status status = get_elements(name, internal::storage_of<T>(), static_cast<int64_t>(elements.size()), elements.data()); !status.ok()) return status;
+    if (Status status = get_elements(name, internal::storage_of<T>(), static_cast<int64_t>(elements.size()), elements.data()); !status.ok()) return status;
     return elements;
   }
-  absl::Status get_elements(std::string_view name, DType dtype, int64_t count, void* data) {
+  Status get_elements(std::string_view name, DType dtype, int64_t count, void* data) {
     const int port = session_.find_port(name);
     if (port < 0) return unknown("tensor", name);
     if (!internal::storable(dtype, session_.dtype(port))) return other_type(port, name, dtype);
@@ -112,18 +112,18 @@ class Executable<DynamicGraph> {
   Engine& engine() { return session_.engine(); }
 
  private:
-  static absl::Status unknown(std::string_view what, std::string_view name) {
-    return absl::NotFoundError("the graph has no " + std::string(what) + " \"" + std::string(name) + "\"");
+  static Status unknown(std::string_view what, std::string_view name) {
+    return not_found("the graph has no " + std::string(what) + " \"" + std::string(name) + "\"");
   }
-  absl::Status other_type(int port, std::string_view name, DType dtype) const {
-    return absl::InvalidArgumentError("\"" + std::string(name) + "\" holds " + std::string(name_of(session_.dtype(port))) + ", not " + std::string(name_of(dtype)));
+  Status other_type(int port, std::string_view name, DType dtype) const {
+    return invalid_argument("\"" + std::string(name) + "\" holds " + std::string(name_of(session_.dtype(port))) + ", not " + std::string(name_of(dtype)));
   }
 
   Session session_;
 };
 
 template <typename G, const Target& kTarget>
-absl::StatusOr<Session> Executable<G, kTarget>::adapted(const Device& device, const EngineOptions& options) {
+Result<Session> Executable<G, kTarget>::adapted(const Device& device, const EngineOptions& options) {
   Builder builder;
   G::build(builder);
   DynamicOptions dynamic;

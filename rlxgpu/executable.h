@@ -4,7 +4,7 @@
 //   mlp.set<"w">(weights);                // once; "x" before every run
 //   mlp.set<"x">(x);                      // std::array or span of fixed size: a wrong name, extent or
 //   mlp.run();                            // type does not compile
-//   absl::StatusOr<std::vector<float>> y = mlp.get<"y">();
+//   Result<std::vector<float>> y = mlp.get<"y">();
 //
 // run() submits and returns; get() waits. An error of set() or of the constructor is kept and returned
 // by the next get() or status(): nothing is lost by not looking. For a graph that is only known at run
@@ -95,14 +95,14 @@ class Executable {
   static constexpr size_t kKernels = program.kernels.specs.size();
 
   explicit Executable(const Device& device, const ExecutableOptions& options = {}) {
-    absl::StatusOr<Session> session = options.adapt ? adapted(device, options.engine) : frozen(device, options.engine, std::make_index_sequence<kKernels>());
+    Result<Session> session = options.adapt ? adapted(device, options.engine) : frozen(device, options.engine, std::make_index_sequence<kKernels>());
     if (session.ok()) {
       session_ = *std::move(session);
     } else {
       broken_ = session.status();
     }
   }
-  static absl::StatusOr<Executable> create(const Device& device, const ExecutableOptions& options = {}) {
+  static Result<Executable> create(const Device& device, const ExecutableOptions& options = {}) {
     Executable executable(device, options);
     if (!executable.broken_.ok()) return executable.broken_;
     return executable;
@@ -140,17 +140,17 @@ class Executable {
     constexpr int kPort = port<kName>();
     constexpr DType kDType = kPort < 0 ? f32 : program.tensors[static_cast<size_t>(program.ports[kPort < 0 ? 0 : kPort].tensor)].dtype;
     using T = typename internal::ElementOf<kDType>::Type;
-    absl::StatusOr<std::vector<T>> result(std::vector<T>{});
+    Result<std::vector<T>> result(std::vector<T>{});
     if (!broken_.ok()) return result = broken_;
     const int at = find(kName.view());
     result->resize(static_cast<size_t>(session_.count(at)));
-    absl::Status status = session_.get(at, kDType, static_cast<int64_t>(result->size()), result->data());
+    Status status = session_.get(at, kDType, static_cast<int64_t>(result->size()), result->data());
     if (!status.ok()) result = status;
     return result;
   }
   // The same into memory of the caller's.
   template <FixedString kName, typename T>
-  absl::Status get(std::span<T> out) {
+  Status get(std::span<T> out) {
     constexpr int kPort = port<kName>();
     static_assert(kPort < 0 || internal::storable(internal::storage_of<T>(), program.tensors[static_cast<size_t>(program.ports[kPort].tensor)].dtype),
                   "the graph holds another element type under this name");
@@ -159,7 +159,7 @@ class Executable {
   }
 
   // Why the constructor failed, or the first error since it was last asked for.
-  absl::Status status() { return broken_.ok() ? session_.take_error() : broken_; }
+  Status status() { return broken_.ok() ? session_.take_error() : broken_; }
   Engine& engine() { return session_.engine(); }  // profile, warm_up, weights, states
 
  private:
@@ -179,16 +179,16 @@ class Executable {
   int find(std::string_view name) const { return session_.find_port(name); }
 
   template <size_t... kIndex>
-  static absl::StatusOr<Session> frozen(const Device& device, const EngineOptions& options, std::index_sequence<kIndex...>) {
+  static Result<Session> frozen(const Device& device, const EngineOptions& options, std::index_sequence<kIndex...>) {
     std::array<std::string, kKernels> texts;
     (KernelText<G, kTarget, static_cast<int>(kIndex)>::append_to(texts[kIndex]), ...);
     const std::array<std::string_view, kKernels> views = {std::string_view(texts[kIndex])...};
     return Session::create(device, program, views, options);
   }
-  static absl::StatusOr<Session> adapted(const Device& device, const EngineOptions& options);
+  static Result<Session> adapted(const Device& device, const EngineOptions& options);
 
   Session session_;
-  absl::Status broken_;  // why there is no session
+  Status broken_;  // why there is no session
 };
 
 }  // namespace rlxgpu

@@ -211,7 +211,7 @@ Found find_adapters(Backend backend, Power power, bool experimental) {
 
 std::string AdapterInfo::label() const { return absl::StrCat(name, " / ", name_of(backend), " / ", driver); }
 
-absl::StatusOr<std::vector<AdapterInfo>> list_adapters() {
+Result<std::vector<AdapterInfo>> list_adapters() {
   std::vector<AdapterInfo> infos;
   internal::Found found = internal::find_adapters(Backend::any, Power::high, true);
   for (internal::FoundAdapter& adapter : found.adapters) infos.push_back(std::move(adapter.info));

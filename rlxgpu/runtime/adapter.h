@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "rlxgpu/graph/target.h"
+#include "rlxgpu/runtime/status.h"
 
 namespace rlxgpu {
 
@@ -43,7 +43,7 @@ struct AdapterInfo {
 };
 
 // Every adapter that can run compute shaders, best first (see DeviceOptions::power). Dawn's Null backend is not one.
-absl::StatusOr<std::vector<AdapterInfo>> list_adapters();
+Result<std::vector<AdapterInfo>> list_adapters();
 
 }  // namespace rlxgpu
 

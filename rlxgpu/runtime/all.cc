@@ -13,6 +13,7 @@
 #include "rlxgpu/runtime/pipelines.cc"
 #include "rlxgpu/runtime/run.cc"
 #include "rlxgpu/runtime/session.cc"
+#include "rlxgpu/runtime/status.cc"
 #include "rlxgpu/runtime/tensor_store.cc"
 #include "rlxgpu/runtime/weights.cc"
 // NOLINTEND(bugprone-suspicious-include)

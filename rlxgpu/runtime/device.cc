@@ -275,7 +275,7 @@ std::vector<const char*> pointers(const std::vector<std::string>& strings) {
 
 }  // namespace
 
-absl::StatusOr<Device> open_device(const DeviceOptions& options) {
+Result<Device> open_device(const DeviceOptions& options) {
   internal::Found found = internal::find_adapters(options.backend, options.power, options.experimental);
   const absl::StatusOr<size_t> chosen = choose(found.adapters, options);
   if (!chosen.ok()) return chosen.status();
@@ -357,17 +357,17 @@ const Target& Device::target() const { return state_ ? state_->target : kPortabl
 
 std::string Device::label() const { return state_ ? state_->adapter.label() : "no device"; }
 
-absl::Status Device::status() const {
+Status Device::status() const {
   if (!state_) return absl::FailedPreconditionError("no device: use open_device()");
   const std::lock_guard lock(state_->mutex);
   return state_->loss.ok() ? state_->unclaimed : state_->loss;
 }
 
-absl::Status Device::wait_idle() const {
+Status Device::wait_idle() const {
   if (absl::Status status = this->status(); !status.ok()) return status;
   const absl::Status waited = state_->wait(state_->queue.OnSubmittedWorkDone(
       wgpu::CallbackMode::WaitAnyOnly, [](wgpu::QueueWorkDoneStatus, wgpu::StringView) {}));
-  return waited.ok() ? status() : waited;
+  return waited.ok() ? status() : Status(waited);
 }
 
 void Device::destroy() const {

@@ -1,7 +1,7 @@
 // Device: an open adapter. All that runs on it holds a share of it, so objects may go in any order.
 //
-//   absl::StatusOr<Device> device = open_device();                       // the fastest, or $RLXGPU_ADAPTER
-//   absl::StatusOr<Device> small = open_device({.adapter = "intel", .portable = true});
+//   Result<Device> device = open_device();                       // the fastest, or $RLXGPU_ADAPTER
+//   Result<Device> small = open_device({.adapter = "intel", .portable = true});
 //
 // A Device is a handle: copies are cheap and mean the same device, which closes when the last handle,
 // Engine, Weights, States and Run of it is gone. Thread-safe. After a loss (driver reset, destroy())
@@ -18,10 +18,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "rlxgpu/graph/target.h"
 #include "rlxgpu/runtime/adapter.h"
+#include "rlxgpu/runtime/status.h"
 
 namespace rlxgpu {
 
@@ -43,7 +42,7 @@ struct DeviceOptions {
   std::vector<std::string> enable_toggles = {}, disable_toggles = {};  // Dawn's, for the device
   std::function<void(std::string_view)> log = {};  // Dawn's remarks (and what "dump_shaders" prints), from any thread
   // Sees every program, with the WGSL of its kernels, before an engine is made of it; an error stops that.
-  std::function<absl::Status(const ProgramView&, std::span<const std::string_view>)> inspect = {};
+  std::function<Status(const ProgramView&, std::span<const std::string_view>)> inspect = {};
 };
 
 class Device {
@@ -55,9 +54,9 @@ class Device {
   std::string label() const;     // "adapter / backend / driver"
 
   // Ok, or why the device is lost, or the first error that no call could be blamed for.
-  absl::Status status() const;
+  Status status() const;
   // Waits until all that was submitted is done.
-  absl::Status wait_idle() const;
+  Status wait_idle() const;
   // Ends the device now, whoever still uses it. They get statuses.
   void destroy() const;
 
@@ -72,7 +71,7 @@ class Device {
 };
 
 // A name that fits no adapter is NotFound, and the message lists what there is.
-absl::StatusOr<Device> open_device(const DeviceOptions& options = {});
+Result<Device> open_device(const DeviceOptions& options = {});
 
 }  // namespace rlxgpu
 

@@ -56,7 +56,7 @@ struct DeviceState {
   std::atomic<bool> lost = false;
   std::unique_ptr<BlobCache> cache;
   std::function<void(std::string_view)> log;
-  std::function<absl::Status(const ProgramView&, std::span<const std::string_view>)> inspect;
+  std::function<Status(const ProgramView&, std::span<const std::string_view>)> inspect;
 
   AdapterInfo adapter;
   Target target;

@@ -146,7 +146,7 @@ absl::StatusOr<const internal::EnginePort*> find_port(const EngineState& engine,
 
 }  // namespace
 
-absl::Status Engine::set_input(int port, std::span<const std::byte> data) {
+Status Engine::set_input(int port, std::span<const std::byte> data) {
   if (!state_) return no_engine();
   const auto found = find_port(*state_, port);
   if (!found.ok()) return found.status();
@@ -162,7 +162,7 @@ absl::Status Engine::set_input(int port, std::span<const std::byte> data) {
   return state_->device->write(input.slice.buffer, input.slice.offset, data);
 }
 
-absl::Status Engine::set_scalar(int scalar, uint32_t word) {
+Status Engine::set_scalar(int scalar, uint32_t word) {
   if (!state_) return no_engine();
   if (scalar < 0 || static_cast<size_t>(scalar) >= state_->scalars.size()) {
     return absl::InvalidArgumentError(
@@ -189,7 +189,7 @@ Run Engine::run(const RunOptions& options) {
   return Run(std::move(run));
 }
 
-absl::Status Engine::get_output(int port, std::span<std::byte> out) {
+Status Engine::get_output(int port, std::span<std::byte> out) {
   if (!state_) return no_engine();
   if (!state_->last.ok()) return state_->last;
   const auto found = find_port(*state_, port);

@@ -1,6 +1,6 @@
 // Engine: a program on a device, with its pipelines, buffers and bind groups made once. Runs it again and again.
 //
-//   absl::StatusOr<Engine> engine = Engine::create(device, program, kernel_texts, {.weights = weights});
+//   Result<Engine> engine = Engine::create(device, program, kernel_texts, {.weights = weights});
 //   engine->set_input(x, bytes);   engine->run();   engine->get_output(y, out);
 //
 // create() is the slow part: Dawn compiles every kernel, all at once. run() encodes and submits (about 1 us
@@ -20,11 +20,10 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "rlxgpu/compile/program.h"
 #include "rlxgpu/runtime/device.h"
 #include "rlxgpu/runtime/run.h"
+#include "rlxgpu/runtime/status.h"
 #include "rlxgpu/runtime/weights.h"
 
 namespace rlxgpu {
@@ -64,27 +63,27 @@ class Engine {
 
   // `kernels[k]` is the WGSL of kernel k. Fails when the device does not cover the program's target, when a weight
   // has another type than the program needs, or when Dawn rejects a kernel: the message has all of Dawn's.
-  static absl::StatusOr<Engine> create(const Device& device, const ProgramView& program,
+  static Result<Engine> create(const Device& device, const ProgramView& program,
                                        std::span<const std::string_view> kernels, const EngineOptions& options = {});
 
   // All elements of the input, or fewer when its shape has a run-time extent. Copied at once.
-  absl::Status set_input(int port, std::span<const std::byte> data);
+  Status set_input(int port, std::span<const std::byte> data);
   // The scalar's 32 bits. At first run-time extents are at their largest and other scalars are 0.
-  absl::Status set_scalar(int scalar, uint32_t word);
+  Status set_scalar(int scalar, uint32_t word);
 
   // Submits one run. Never blocks, except that at most 64 runs are in flight. What goes wrong is in the Run, and in
   // the next get_output().
   Run run(const RunOptions& options = {});
 
   // An output (or any other port) as the last run left it; waits. Costs a submit more than RunOptions::read.
-  absl::Status get_output(int port, std::span<std::byte> out);
+  Status get_output(int port, std::span<std::byte> out);
 
   // Runs once with a timestamp around every step, and waits. A run like any other: states change.
   // Unimplemented when the device has no timestamps.
-  absl::StatusOr<std::vector<StepProfile>> profile();
+  Result<std::vector<StepProfile>> profile();
 
   // Dispatches every kernel once on memory of its own, since software drivers compile at the first dispatch.
-  absl::Status warm_up(const ProgressCallback& progress = {});
+  Status warm_up(const ProgressCallback& progress = {});
 
   Weights weights() const;
   States states() const;

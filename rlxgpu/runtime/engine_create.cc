@@ -279,7 +279,7 @@ class Creator {
 
 }  // namespace
 
-absl::StatusOr<Engine> Engine::create(const Device& device, const ProgramView& program,
+Result<Engine> Engine::create(const Device& device, const ProgramView& program,
                                       std::span<const std::string_view> kernels, const EngineOptions& options) {
   if (!device) return device.status();
   if (absl::Status status = device.state()->loss_status(); !status.ok()) return status;

@@ -56,7 +56,7 @@ absl::Status profile_steps(EngineState& engine, size_t first, size_t count, std:
 
 }  // namespace
 
-absl::StatusOr<std::vector<StepProfile>> Engine::profile() {
+Result<std::vector<StepProfile>> Engine::profile() {
   if (!state_) return absl::FailedPreconditionError("an empty Engine: use Engine::create()");
   EngineState& engine = *state_;
   if (absl::Status status = engine.check(); !status.ok()) return status;
@@ -71,7 +71,7 @@ absl::StatusOr<std::vector<StepProfile>> Engine::profile() {
   return profiles;
 }
 
-absl::Status Engine::warm_up(const ProgressCallback& progress) {
+Status Engine::warm_up(const ProgressCallback& progress) {
   if (!state_) return absl::FailedPreconditionError("an empty Engine: use Engine::create()");
   EngineState& engine = *state_;
   internal::DeviceState& device = *engine.device;

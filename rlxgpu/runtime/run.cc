@@ -39,9 +39,9 @@ bool Run::ready() const {
   return state_->completion->done();
 }
 
-absl::Status Run::wait() const { return state_ ? state_->wait() : no_run(); }
+Status Run::wait() const { return state_ ? state_->wait() : no_run(); }
 
-absl::Status Run::get(int port, std::span<std::byte> out) const {
+Status Run::get(int port, std::span<std::byte> out) const {
   if (!state_) return no_run();
   if (absl::Status status = state_->wait(); !status.ok()) return status;
   const internal::EngineState& engine = *state_->engine;

@@ -1,7 +1,7 @@
 // Run: a submitted run of an engine, and the outputs it copied aside.
 //
 //   Run a = engine.run({.read = true}), b = engine.run({.read = true});   // both in flight
-//   if (absl::Status status = a.get(y_port, out); !status.ok()) return status;   // a's own outputs
+//   if (Status status = a.get(y_port, out); !status.ok()) return status;   // a's own outputs
 //
 // A handle that may outlive its engine and device, and may be dropped at any time: the work is done all
 // the same. Not waiting costs nothing. Thread-compatible.
@@ -13,7 +13,7 @@
 #include <span>
 #include <utility>
 
-#include "absl/status/status.h"
+#include "rlxgpu/runtime/status.h"
 
 namespace rlxgpu {
 
@@ -26,9 +26,9 @@ class Run {
   Run() = default;
 
   bool ready() const;         // wait() would return at once
-  absl::Status wait() const;  // until the device is done; why the run failed, if it did
+  Status wait() const;  // until the device is done; why the run failed, if it did
   // Waits, then copies an output of this very run. Only for runs with RunOptions::read.
-  absl::Status get(int port, std::span<std::byte> out) const;
+  Status get(int port, std::span<std::byte> out) const;
 
   explicit Run(std::shared_ptr<internal::RunState> state) : state_(std::move(state)) {}
 

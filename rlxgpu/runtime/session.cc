@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/graph/builder.h"
 
@@ -36,9 +37,9 @@ void for_each_run(const Shape& present, const Shape& built, size_t element, cons
 
 }  // namespace
 
-absl::StatusOr<Session> Session::create(const Device& device, const ProgramView& program,
+Result<Session> Session::create(const Device& device, const ProgramView& program,
                                         std::span<const std::string_view> kernels, const EngineOptions& options) {
-  absl::StatusOr<Engine> engine = Engine::create(device, program, kernels, options);
+  Result<Engine> engine = Engine::create(device, program, kernels, options);
   if (!engine.ok()) return engine.status();
   Session session;
   session.engine_ = *std::move(engine);
@@ -82,7 +83,7 @@ Shape Session::present(const Shape& built) const {
 
 int64_t Session::count(int port) const { return present(shape(port)).count(); }
 
-absl::Status Session::check_access(int port, DType dtype, int64_t count) const {
+Status Session::check_access(int port, DType dtype, int64_t count) const {
   const PortInfo& info = ports_[static_cast<size_t>(port)];
   if (info.dtype != dtype && bytes_of(info.dtype) != bytes_of(dtype)) {
     return absl::InvalidArgumentError(
@@ -96,7 +97,7 @@ absl::Status Session::check_access(int port, DType dtype, int64_t count) const {
   return absl::OkStatus();
 }
 
-absl::Status Session::set(int port, DType dtype, int64_t count, const void* data) {
+Status Session::set(int port, DType dtype, int64_t count, const void* data) {
   const PortInfo& info = ports_[static_cast<size_t>(port)];
   if (info.role == BufferRole::output)
     return absl::InvalidArgumentError(absl::StrCat("\"", info.name, "\" is an output: it is not set"));
@@ -114,7 +115,7 @@ absl::Status Session::set(int port, DType dtype, int64_t count, const void* data
   return engine_.set_input(port, built);
 }
 
-absl::Status Session::set_scalar(int scalar, double value) {
+Status Session::set_scalar(int scalar, double value) {
   ScalarInfo& info = scalars_[static_cast<size_t>(scalar)];
   if (info.most >= 0 && !(value >= 0 && value <= static_cast<double>(info.most))) {
     return absl::InvalidArgumentError(
@@ -129,7 +130,7 @@ absl::Status Session::set_scalar(int scalar, double value) {
   return engine_.set_scalar(scalar, word_of(value, info.dtype));
 }
 
-absl::Status Session::get(int port, DType dtype, int64_t count, void* data) {
+Status Session::get(int port, DType dtype, int64_t count, void* data) {
   if (absl::Status status = take_error(); !status.ok()) return status;
   if (absl::Status status = check_access(port, dtype, count); !status.ok()) return status;
   const PortInfo& info = ports_[static_cast<size_t>(port)];
@@ -148,7 +149,7 @@ absl::Status Session::get(int port, DType dtype, int64_t count, void* data) {
 
 Run Session::run(const RunOptions& options) { return engine_.run(options); }
 
-absl::Status Session::take_error() {
+Status Session::take_error() {
   absl::Status status = error_;
   error_ = absl::OkStatus();
   return status;

@@ -13,17 +13,16 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "rlxgpu/compile/program.h"
 #include "rlxgpu/runtime/engine.h"
+#include "rlxgpu/runtime/status.h"
 
 namespace rlxgpu {
 
 class Session {
  public:
   Session() = default;
-  static absl::StatusOr<Session> create(const Device& device, const ProgramView& program,
+  static Result<Session> create(const Device& device, const ProgramView& program,
                                         std::span<const std::string_view> kernels, const EngineOptions& options);
 
   // Index of the input, weight, state, output or scalar of that name, or -1.
@@ -31,19 +30,19 @@ class Session {
   int find_scalar(std::string_view name) const;
 
   // `count` elements of this type; the port must be an input, a weight or a state.
-  absl::Status set(int port, DType dtype, int64_t count, const void* data);
-  absl::Status set_scalar(int scalar, double value);
+  Status set(int port, DType dtype, int64_t count, const void* data);
+  Status set_scalar(int scalar, double value);
   // Elements that the port has at its present extents.
   int64_t count(int port) const;
   DType dtype(int port) const { return ports_[static_cast<size_t>(port)].dtype; }
   const Shape& shape(int port) const { return ports_[static_cast<size_t>(port)].shape; }
-  absl::Status get(int port, DType dtype, int64_t count, void* data);
+  Status get(int port, DType dtype, int64_t count, void* data);
 
   Run run(const RunOptions& options = {});
   Engine& engine() { return engine_; }
   // The first error of a set() that nobody has looked at; cleared by reading it.
-  absl::Status take_error();
-  void keep_error(const absl::Status& status) {
+  Status take_error();
+  void keep_error(const Status& status) {
     if (error_.ok()) error_ = status;
   }
 
@@ -59,12 +58,12 @@ class Session {
     double value = 0;
   };
   Shape present(const Shape& built) const;
-  absl::Status check_access(int port, DType dtype, int64_t count) const;
+  Status check_access(int port, DType dtype, int64_t count) const;
 
   Engine engine_;
   std::vector<PortInfo> ports_;
   std::vector<ScalarInfo> scalars_;
-  absl::Status error_;
+  Status error_;
 };
 
 }  // namespace rlxgpu

@@ -14,12 +14,12 @@ absl::Status no_device() { return absl::FailedPreconditionError("weights without
 
 }  // namespace
 
-absl::Status NamedTensors::set(std::string_view name, DType dtype, const Shape& shape,
+Status NamedTensors::set(std::string_view name, DType dtype, const Shape& shape,
                                std::span<const std::byte> data) const {
   return store_ ? store_->set(name, TensorType{dtype, shape}, data) : no_device();
 }
 
-absl::Status NamedTensors::get(std::string_view name, std::span<std::byte> out) const {
+Status NamedTensors::get(std::string_view name, std::span<std::byte> out) const {
   return store_ ? store_->get(name, out) : no_device();
 }
 
@@ -30,6 +30,6 @@ uint64_t NamedTensors::device_bytes() const { return store_ ? store_->bytes() : 
 Weights::Weights(const Device& device) { store_ = make_store(device, internal::TensorStore::Kind::packed, "param"); }
 States::States(const Device& device) { store_ = make_store(device, internal::TensorStore::Kind::apart, "state"); }
 
-absl::Status States::clear() const { return store_ ? store_->clear() : no_device(); }
+Status States::clear() const { return store_ ? store_->clear() : no_device(); }
 
 }  // namespace rlxgpu

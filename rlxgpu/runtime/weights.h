@@ -18,10 +18,10 @@
 #include <span>
 #include <string_view>
 
-#include "absl/status/status.h"
 #include "rlxgpu/graph/dtype.h"
 #include "rlxgpu/graph/shape.h"
 #include "rlxgpu/runtime/device.h"
+#include "rlxgpu/runtime/status.h"
 
 namespace rlxgpu {
 
@@ -33,9 +33,9 @@ class TensorStore;
 class NamedTensors {
  public:
   // `data` holds all elements in storage layout (dtype.h) and is copied at once. A name keeps its dtype and shape.
-  absl::Status set(std::string_view name, DType dtype, const Shape& shape, std::span<const std::byte> data) const;
+  Status set(std::string_view name, DType dtype, const Shape& shape, std::span<const std::byte> data) const;
   // Waits for the device; `out` is of the tensor's size.
-  absl::Status get(std::string_view name, std::span<std::byte> out) const;
+  Status get(std::string_view name, std::span<std::byte> out) const;
 
   size_t count() const;         // of tensors
   size_t buffer_count() const;  // of device buffers that hold them
@@ -59,7 +59,7 @@ class States : public NamedTensors {
  public:
   States() = default;  // none: an engine makes its own
   explicit States(const Device& device);
-  absl::Status clear() const;  // zero again, as at first
+  Status clear() const;  // zero again, as at first
 };
 
 }  // namespace rlxgpu

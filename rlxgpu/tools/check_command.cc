@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "absl/status/statusor.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"

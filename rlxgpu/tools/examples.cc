@@ -1,5 +1,6 @@
 #include "rlxgpu/tools/examples.h"
 
+#include "absl/status/statusor.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "docs/examples/encoder.h"

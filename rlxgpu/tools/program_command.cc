@@ -1,5 +1,6 @@
 #include "rlxgpu/tools/program_command.h"
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
 #include "rlxgpu/compile/listing.h"

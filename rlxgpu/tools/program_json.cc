@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "absl/status/statusor.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/compile/check.h"

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "rlxgpu/compile/program.h"
 #include "rlxgpu/graph/target.h"
 

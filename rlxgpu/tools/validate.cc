@@ -4,6 +4,7 @@
 #include <fstream>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "rlxgpu/runtime/engine.h"

@@ -1,4 +1,5 @@
 // Every float function against its reference, over a million arguments: all bit patterns, and where it is used.
+#include "absl/status/statusor.h"
 #include "kernels/elementwise/accuracy.h"
 
 #include <bit>

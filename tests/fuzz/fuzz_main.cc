@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "absl/status/statusor.h"
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"

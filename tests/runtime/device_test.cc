@@ -1,4 +1,5 @@
 // Adapters are listed and chosen; a device says why it is gone.
+#include "absl/status/statusor.h"
 #include "rlxgpu/runtime/device.h"
 
 #include <cstdlib>

@@ -1,4 +1,5 @@
 // An engine runs what the program says, again and again, and says clearly what is wrong.
+#include "absl/status/statusor.h"
 #include "rlxgpu/runtime/engine.h"
 
 #include <bit>

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "catch2/catch_test_macros.hpp"
 #include "rlxgpu/runtime/engine.h"

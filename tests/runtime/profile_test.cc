@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "catch2/catch_test_macros.hpp"
 #include "rlxgpu/runtime/device_state.h"
 #include "rlxgpu/runtime/engine.h"

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "rlxgpu/compile/program.h"
 #include "rlxgpu/runtime/engine.h"
 

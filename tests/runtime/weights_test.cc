@@ -1,4 +1,5 @@
 // Weights are uploaded once and shared; states live between runs and engines.
+#include "absl/status/statusor.h"
 #include "rlxgpu/runtime/weights.h"
 
 #include <string>

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "catch2/catch_test_macros.hpp"
 #include "rlxgpu/runtime/device.h"
 #include "tests/support/validate.h"

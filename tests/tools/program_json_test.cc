@@ -1,4 +1,5 @@
 // A program that went through JSON is the same program: same listing, same JSON, and it runs.
+#include "absl/status/statusor.h"
 #include "rlxgpu/tools/program_json.h"
 
 #include <string>
