@@ -5,6 +5,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/movement/movement.h"
+#include "kernels/reduce/arg.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/scan/scan.h"
 #include "kernels/scatter/scatter.h"
