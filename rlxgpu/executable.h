@@ -4,7 +4,7 @@
 //   mlp.set<"w">(weights);                // once; "x" before every run
 //   mlp.set<"x">(x);                      // std::array or span of fixed size: a wrong name, extent or
 //   mlp.run();                            // type does not compile
-//   Result<std::vector<float>> y = mlp.get<"y">();
+//   Result<std::vector<float>> y = mlp.get<"y">();       // or absl::StatusOr<std::vector<float>>
 //
 // run() submits and returns; get() waits. An error of set() or of the constructor is kept and returned
 // by the next get() or status(): nothing is lost by not looking. For a graph that is only known at run
@@ -140,13 +140,12 @@ class Executable {
     constexpr int kPort = port<kName>();
     constexpr DType kDType = kPort < 0 ? f32 : program.tensors[static_cast<size_t>(program.ports[kPort < 0 ? 0 : kPort].tensor)].dtype;
     using T = typename internal::ElementOf<kDType>::Type;
-    Result<std::vector<T>> result(std::vector<T>{});
-    if (!broken_.ok()) return result = broken_;
+    using Elements = Result<std::vector<T>>;
+    if (!broken_.ok()) return Elements(broken_);
     const int at = find(kName.view());
-    result->resize(static_cast<size_t>(session_.count(at)));
-    Status status = session_.get(at, kDType, static_cast<int64_t>(result->size()), result->data());
-    if (!status.ok()) result = status;
-    return result;
+    std::vector<T> elements(static_cast<size_t>(session_.count(at)));
+    const Status status = session_.get(at, kDType, static_cast<int64_t>(elements.size()), elements.data());
+    return status.ok() ? Elements(std::move(elements)) : Elements(status);
   }
   // The same into memory of the caller's.
   template <FixedString kName, typename T>

@@ -4,6 +4,8 @@
 #include "kernels/movement/movement.h"
 #include "kernels/reduce/arg.h"
 #include "kernels/reduce/reduce.h"
+#include "kernels/scan/scan.h"
+#include "kernels/scatter/scatter.h"
 #include "kernels/softmax/softmax.h"
 #include "rlxgpu/compile/freeze.h"
 #include "tests/errors/inputs.h"

@@ -2,8 +2,7 @@
 #include <array>
 #include <span>
 
-#include "kernels/elementwise/elementwise.h"
-#include "rlxgpu/executable.h"
+#include "rlxgpu/rlxgpu.h"
 
 namespace rlxgpu::wrong {
 
