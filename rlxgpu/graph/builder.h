@@ -93,6 +93,14 @@ class Builder {
   Builder(const Builder&) = delete;  // tensors point here
   Builder& operator=(const Builder&) = delete;
 
+  // Keeps the first error only. (Before its users: clang instantiates a template at once only when it has seen its body.)
+  template <typename... Parts>
+  constexpr void fail(Site site, const Parts&... parts) {
+    if (!graph_.ok()) return;
+    graph_.error << site.file << ':' << site.line << ": ";
+    ((graph_.error << parts), ...);
+  }
+
   // A tensor given before every run.
   constexpr Tensor input(std::string_view name, DType dtype, const Shape& shape, Site site = std::source_location::current()) {
     return source(NodeKind::input, name, dtype, shape, site);
@@ -142,14 +150,6 @@ class Builder {
   constexpr const Graph& graph() const { return graph_; }
   constexpr Graph& graph() { return graph_; }
   constexpr bool ok() const { return graph_.ok(); }
-
-  // Keeps the first error only.
-  template <typename... Parts>
-  constexpr void fail(Site site, const Parts&... parts) {
-    if (!graph_.ok()) return;
-    graph_.error << site.file << ':' << site.line << ": ";
-    ((graph_.error << parts), ...);
-  }
 
   // Appends a node; returns its first result (the others follow it), or -1.
   constexpr int32_t append(const OpDef& op, std::span<const Tensor> operands, std::span<const int64_t> attrs, Site site);
