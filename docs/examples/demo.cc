@@ -1,0 +1,137 @@
+// The demo: a transformer encoder that the C++ compiler turned into a GPU program. Shows the program,
+// runs it, compares it with the double-precision reference, and profiles every step.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "docs/examples/encoder.h"
+#include "rlxgpu/compile/listing.h"
+#include "rlxgpu/executable.h"
+#include "rlxgpu/reference/interpreter.h"
+
+namespace {
+
+using namespace rlxgpu;  // NOLINT: an example reads better without the prefix
+
+inline constexpr examples::EncoderSize kSize{.layers = 2, .rows = 64, .width = 128, .heads = 4};
+using Model = examples::Encoder<kSize>;
+using Encoder = Executable<Model>;
+
+static_assert(Encoder::program.steps.size() == 18 * kSize.layers);  // known to the compiler
+
+[[noreturn]] void die(const Status& status) {
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  std::exit(1);
+}
+
+// Random input and weights, by name; weights small enough that values keep their size from layer to layer.
+reference::Arrays make_data(const Graph& graph) {
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  reference::Arrays data;
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::input && node.kind != NodeKind::param) continue;
+    const Value& value = graph.value(node.results.first);
+    reference::Array array(value.dtype, value.shape);
+    const float scale = node.kind == NodeKind::input ? 1.0f : 1.0f / std::sqrt(static_cast<float>(value.shape[0]));
+    for (double& element : array.data) element = scale * normal(random);
+    data.emplace(graph.name(node.name), std::move(array));
+  }
+  return data;
+}
+
+double worst_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  double worst = 0;
+  for (size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::fabs(a[i] - b[i]));
+  return worst;
+}
+
+void print_profile(const std::vector<StepProfile>& steps) {
+  double total = 0, longest = 0;
+  for (const StepProfile& step : steps) total += step.seconds, longest = std::max(longest, step.seconds);
+  std::printf("%4s  %-34s %9s %-22s %9s %9s\n", "step", "kernel", "GPU us", "", "GFLOP/s", "KB");
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const StepProfile& step = steps[i];
+    const auto bar = static_cast<size_t>(longest > 0 ? std::lround(20 * step.seconds / longest) : 0);
+    std::printf("%4zu  %-34.34s %9.1f %-22s %9.2f %9.1f\n", i, step.label.c_str(), step.seconds * 1e6, std::string(bar, '#').c_str(),
+                step.seconds > 0 ? step.flops / step.seconds * 1e-9 : 0.0, step.bytes / 1024);
+  }
+  std::printf("%4s  %-34s %9.1f\n", "", "all", total * 1e6);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"A transformer encoder: compiled into a GPU program by the C++ compiler, run, checked, profiled."};
+  std::string adapter;
+  bool adapt = false;
+  app.add_option("--adapter", adapter, "part of an adapter's name; `rlxgpu devices` lists them")->envname("RLXGPU_ADAPTER");
+  app.add_flag("--adapt", adapt, "plan again for this adapter instead of running the portable constant");
+  CLI11_PARSE(app, argc, argv);
+
+  Result<Device> device = open_device({.adapter = adapter});
+  if (!device.ok()) die(device.status());
+  std::printf("adapter   %s\n\n", device->label().c_str());
+
+  const Text text = listing(Encoder::program);
+  std::printf("program   %d layers, %d tokens of %d, made by the C++ compiler: %.*s\n", kSize.layers, kSize.rows, kSize.width,
+              static_cast<int>(text.size()), text.view().data());
+
+  std::fflush(stdout);
+  const auto start = std::chrono::steady_clock::now();
+  Encoder encoder(*device, {.engine = {.progress = [](const Progress& p) {
+                                         std::fprintf(stderr, "\rkernels   %d of %d compiled by Dawn", p.done, p.total);
+                                         if (p.done == p.total) std::fputs("\n", stderr);
+                                       }},
+                            .adapt = adapt});
+  if (Status status = encoder.status(); !status.ok()) die(status);
+
+  Builder builder;
+  Model::build(builder);
+  const reference::Arrays data = make_data(builder.graph());
+  for (const auto& [name, array] : data) {
+    const std::vector<float> elements(array.data.begin(), array.data.end());
+    const std::span<const std::byte> bytes = std::as_bytes(std::span(elements));
+    if (name == "x") {
+      encoder.set<"x">(elements);
+    } else if (Status status = encoder.engine().weights().set(name, f32, array.shape, bytes); !status.ok()) {
+      die(status);
+    }
+  }
+  encoder.run();
+  auto y = encoder.get<"y">();
+  if (!y.ok()) die(y.status());
+  const std::chrono::duration<double> first = std::chrono::steady_clock::now() - start;
+
+  // What rounding every value to f32 costs is the measure for what the GPU may differ by.
+  const reference::Arrays exact = reference::run(builder.graph(), data, {.round = false});
+  const reference::Arrays stored = reference::run(builder.graph(), data);
+  const std::vector<double> result(y->begin(), y->end());
+  const double allowed = 8 * worst_difference(stored.at("y").data, exact.at("y").data);
+  const double worst = worst_difference(result, exact.at("y").data);
+  const bool right = worst <= allowed;
+  std::printf("result    first after %.2f s; differs from the double reference by at most %.1e (f32 storage alone allows %.1e): %s\n\n",
+              first.count(), worst, allowed, right ? "right" : "WRONG");
+
+  std::vector<StepProfile> best;
+  for (int run = 0; run < 5; ++run) {
+    Result<std::vector<StepProfile>> profile = encoder.engine().profile();
+    if (!profile.ok()) die(profile.status());
+    if (best.empty()) best = *profile;
+    for (size_t i = 0; i < best.size(); ++i) best[i].seconds = std::min(best[i].seconds, (*profile)[i].seconds);
+  }
+  std::printf("profile   best of 5 runs, GPU timestamps\n");
+  print_profile(best);
+  std::printf(
+      "\nNext: ./dev demo --adapt                                        kernels chosen for this adapter\n"
+      "      ./dev bazel run //rlxgpu/tools:rlxgpu -- devices          the adapters of this machine\n"
+      "      ./dev bazel run //rlxgpu/tools:rlxgpu -- program encoder --wgsl   the kernels as text\n"
+      "      docs/examples/encoder.h                                   the graph: change it and run again\n");
+  return right ? 0 : 1;
+}
