@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
   CLI::App app("rlxgpu: tensor programs as GPU kernels, made by the C++ compiler");
   app.name("rlxgpu");
   app.set_version_flag("--version", "rlxgpu 0.1.0");
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   app.footer("RLXGPU_ADAPTER chooses the adapter that programs run on: part of a name that `rlxgpu devices` prints.");
 
   bool devices_as_json = false;
@@ -31,5 +31,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   if (*devices) return rlxgpu::tools::devices_command(devices_as_json, std::cout);
   if (*show) return rlxgpu::tools::program_command(program, std::cout, std::cerr);
-  return rlxgpu::tools::check_command(check, std::cout, std::cerr);
+  if (*checks) return rlxgpu::tools::check_command(check, std::cout, std::cerr);
+  std::cerr << app.help();
+  return 2;
 }

@@ -19,7 +19,7 @@ expect() {  # CODE TEXT ARG...: the exit code, and a text in what is printed
 
 expect 0 "rlxgpu 0." --version
 expect 0 "devices" --help
-expect 106 "A subcommand is required"
+expect 2 "SUBCOMMANDS"
 expect 109 "nonsense" nonsense
 expect 0 "mlp" program
 expect 0 "steps, " program mlp
