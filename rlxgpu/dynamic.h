@@ -30,8 +30,8 @@ class DynamicGraph {
 };
 
 struct DynamicOptions {
-  EngineOptions engine;
-  CompileOptions compile;
+  EngineOptions engine = {};
+  CompileOptions compile = {};
   const Target* target = nullptr;  // null: all that the device offers
 };
 

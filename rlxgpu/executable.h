@@ -81,7 +81,7 @@ inline constexpr int64_t kFixedSize<std::span<T, kSize>> = static_cast<int64_t>(
 }  // namespace internal
 
 struct ExecutableOptions {
-  EngineOptions engine;
+  EngineOptions engine = {};
   // Plan again for this very device, with all it offers, instead of the constant for every device. Takes
   // milliseconds; results agree within the ops' tolerances.
   bool adapt = false;

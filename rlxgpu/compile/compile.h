@@ -17,9 +17,9 @@
 namespace rlxgpu {
 
 struct CompileOptions {
-  FuseOptions fuse;
+  FuseOptions fuse = {};
   bool simplify = true;
-  std::span<const Choice> choices;  // kernel variants to prefer; the strings must live as long as the call
+  std::span<const Choice> choices = {};  // kernel variants to prefer; the strings must live as long as the call
 #ifdef NDEBUG
   bool check = false;
 #else

@@ -42,6 +42,7 @@ class Fuser {
     use_.resize(values);
     group_of_.resize(nodes, kNone);
     for (const Output& output : graph_.outputs) out_.stored[static_cast<size_t>(output.value)] = 1;
+    find_deadlines();
     for (size_t n = 0; n < nodes; ++n) store_operands(static_cast<int32_t>(n));
     for (size_t n = nodes; n-- > 0;) visit(static_cast<int32_t>(n));
     if (options_.fuse) {
@@ -61,6 +62,7 @@ class Fuser {
     int32_t group = kNone;
     int32_t coords = kNone;
     int32_t repeats = 0;
+    int32_t last = kNone;  // the latest root among those groups
   };
   struct Group {
     int32_t root = kNone;    // node
@@ -97,12 +99,13 @@ class Fuser {
     return static_cast<uint32_t>(reads.size()) + static_cast<uint32_t>(group.results) <= target_.max_storage_buffers;
   }
 
-  constexpr void add_use(int32_t value, int32_t group, int32_t coords, int32_t repeats) {
+  constexpr void add_use(int32_t value, int32_t group, int32_t coords, int32_t repeats, int32_t last) {
     Use& use = use_[static_cast<size_t>(value)];
     if (use.group == kNone) {
-      use = {group, coords, repeats};
+      use = {group, coords, repeats, last};
       return;
     }
+    if (last > use.last) use.last = last;
     if (use.group != group) use.group = kMany;
     if (use.coords == coords) {
       if (repeats > use.repeats) use.repeats = repeats;
@@ -120,8 +123,8 @@ class Fuser {
     }
     if (is_kernel(node)) return start_group(n);
     const Use use = use_[static_cast<size_t>(node.results.first)];
-    const bool unused = use.group == kNone;
-    if (out_.stored[static_cast<size_t>(node.results.first)] || unused || !options_.fuse) return start_group(n);
+    const bool unused = use.group == kNone, late = use.last >= deadline(n);
+    if (late || out_.stored[static_cast<size_t>(node.results.first)] || unused || !options_.fuse) return start_group(n);
     if (is_view(node)) {  // belongs to every group that reads it
       pass_on(node, use.group, use);
       return;
@@ -151,7 +154,7 @@ class Fuser {
     for (int k = 0; k < node.operands.count; ++k) {
       const int32_t operand = graph_.operand(node, k);
       const bool same = node.op->relabels || (!node.op->moves && !is_view(node) && graph_.value(operand).shape == shape);
-      add_use(operand, group, same ? use.coords : fresh(), use.repeats);
+      add_use(operand, group, same ? use.coords : fresh(), use.repeats, use.last);
     }
   }
 
@@ -170,7 +173,7 @@ class Fuser {
       for (int k = 0; k < node.operands.count; ++k) add_read(group.reads, graph_.operand(node, k));
       const int32_t coords = group.coords;
       groups_.push_back(static_cast<Group&&>(group));
-      pass_on(node, id, {id, coords, 1});
+      pass_on(node, id, {id, coords, 1, n});
       return;
     }
     out_.anchor[static_cast<size_t>(n)] = n;
@@ -178,11 +181,41 @@ class Fuser {
     groups_.push_back(static_cast<Group&&>(group));
     for (int k = 0; k < node.operands.count; ++k) {
       // An operand that is not absorbed is read from memory: its users are of no group.
-      add_use(graph_.operand(node, k), absorbs(node, k) ? id : kMany, fresh(), 1);
+      add_use(graph_.operand(node, k), absorbs(node, k) ? id : kMany, fresh(), 1, n);
     }
   }
 
   constexpr bool absorbs(const Node& node, int k) const { return options_.fuse && (node.op->absorbs >> k & 1) != 0; }
+
+  // What is computed from a state must be computed before an op changes that state in place.
+  constexpr void find_deadlines() {
+    bool any = false;
+    for (const Node& node : graph_.nodes) any = any || (node.kind == NodeKind::op && node.op->in_place >= 0);
+    if (!any) return;
+    const auto never = static_cast<int32_t>(graph_.nodes.size());
+    Vec<int32_t> changed;  // by value: the op that changes its buffer
+    changed.resize(graph_.values.size(), never);
+    deadlines_.resize(graph_.nodes.size(), never);
+    for (size_t n = graph_.nodes.size(); n-- > 0;) {
+      const Node& node = graph_.nodes[n];
+      if (node.kind == NodeKind::op && node.op->in_place >= 0) {
+        changed[static_cast<size_t>(stripped(graph_.operand(node, node.op->in_place)))] = static_cast<int32_t>(n);
+      }
+    }
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const Node& node = graph_.nodes[n];
+      for (int k = 0; k < node.operands.count; ++k) {
+        const int32_t operand = graph_.operand(node, k);
+        const int32_t from = graph_.value(operand).node;
+        int32_t by = changed[static_cast<size_t>(operand)];
+        if (this->node(from).kind == NodeKind::op && !is_kernel(this->node(from)) && deadline(from) < by) by = deadline(from);
+        if (by > static_cast<int32_t>(n) && by < deadlines_[n]) deadlines_[n] = by;
+      }
+    }
+  }
+  constexpr int32_t deadline(int32_t n) const {
+    return deadlines_.empty() ? static_cast<int32_t>(graph_.nodes.size()) : deadlines_[static_cast<size_t>(n)];
+  }
 
   // A kernel reads operands that it does not absorb from their buffers, by strides: each must be
   // memory, or a view of memory.
@@ -225,7 +258,7 @@ class Fuser {
     Group& users = groups_[static_cast<size_t>(use.group)];
     if (use.coords != users.coords) return;
     const int32_t root = users.root;
-    if (out_.anchor[static_cast<size_t>(root)] >= 0) return;
+    if (out_.anchor[static_cast<size_t>(root)] >= 0 || root >= deadline(n)) return;
     const Group& own = groups_[static_cast<size_t>(group_of_[static_cast<size_t>(n)])];
     Vec<int32_t> reads = own.reads;
     for (const int32_t read : users.reads) {
@@ -245,6 +278,7 @@ class Fuser {
   Vec<Use> use_;           // by value
   Vec<int32_t> group_of_;  // by node
   Vec<Group> groups_;
+  Vec<int32_t> deadlines_;  // by node; empty when nothing is changed in place
   int32_t next_class_ = 0;
 };
 

@@ -185,7 +185,12 @@ constexpr void Lowering::repeat(const LoweredGroup& twin, const LoweredGroup& gr
 
 constexpr void Lowering::choose_variant(int32_t anchor, int32_t root) {
   const Node& node = graph_.node(anchor);
-  const Call call = call_of(graph_, node);
+  Call call = call_of(graph_, node);
+  View views[kMaxOperands];
+  for (int k = 0; k < node.operands.count; ++k) {
+    const bool by_strides = (node.op->absorbs >> k & 1) == 0 && strided(graph_.operand(node, k), views[k]) >= 0;
+    if (by_strides) call.operand_views[static_cast<size_t>(k)] = &views[k];
+  }
   const Variant* chosen = nullptr;
   for (const Variant& variant : node.op->variants) {
     if (variant.accepts != nullptr && !variant.accepts(call, target_)) continue;

@@ -172,6 +172,14 @@ class Dispatch {
     return *this;
   }
 
+  // WGSL functions that the kernel calls; a text that a fused map brings along, too, is there once.
+  constexpr Dispatch& functions(std::string_view text) {
+    SlotUse use;
+    use.text = text;
+    pools_.slots.push_back(use);
+    return *this;
+  }
+
   // x_at(i): element i of the operand, its axes taken in the given order (all of them; default: as they are).
   constexpr Dispatch& input(std::string_view name, Ref from, std::span<const int> order = {}) {
     SlotUse use;

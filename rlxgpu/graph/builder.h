@@ -172,6 +172,7 @@ class Builder {
 
   Graph graph_;
   HashIndex sources_;  // nodes with a name
+  Vec<int32_t> changed_;  // values that are no more: their buffers were changed in place
 };
 
 // Adds one use of `op` to the graph of its operands.
@@ -293,6 +294,7 @@ constexpr Tensor Builder::source(NodeKind kind, std::string_view name, DType dty
 constexpr void Builder::output(std::string_view name, Tensor value, Site site) {
   if (!graph_.ok()) return;
   if (!value.valid()) return fail(site, "output \"", name, "\": the tensor belongs to no graph");
+  if (changed_.contains(value.id())) return fail(site, "output \"", name, "\": the tensor was changed in place by an op: use that op's result");
   for (const Output& output : graph_.outputs) {
     if (graph_.name(output.name) == name) return fail(site, "output \"", name, "\": the name is taken");
   }
@@ -312,6 +314,10 @@ constexpr int32_t Builder::append(const OpDef& op, std::span<const Tensor> opera
   for (size_t k = 0; k < operands.size(); ++k) {
     if (!operands[k].valid() || &operands[k].builder() != this) {
       fail(site, op.name, ": operand ", k, " belongs to no graph or to another one");
+      return -1;
+    }
+    if (changed_.contains(operands[k].id())) {
+      fail(site, op.name, ": operand ", k, " was changed in place by an op before: use that op's result");
       return -1;
     }
     call.operand_types[k] = &graph_.values[static_cast<size_t>(operands[k].id())];
@@ -336,6 +342,7 @@ constexpr int32_t Builder::append(const OpDef& op, std::span<const Tensor> opera
     add_value(type.dtype, type.shape);
   }
   graph_.nodes.push_back(node);
+  if (op.in_place >= 0) changed_.push_back(operands[static_cast<size_t>(op.in_place)].id());
   return node.results.first;
 }
 

@@ -33,11 +33,20 @@ struct Call;  // reference/call.h
 
 inline constexpr int kMaxOperands = 16, kMaxResults = 4;
 
+// Elements of a buffer: element (i0, i1, ...) is at offset + i0 * strides[0] + i1 * strides[1] + ...
+// Strides may be zero (broadcast) or negative (reversed).
+struct View {
+  int64_t offset = 0;
+  Strides strides;
+  constexpr bool operator==(const View&) const = default;
+};
+
 // One use of an op: the types of its operands and results, and its attributes.
 struct Call {
   const OpDef* op = nullptr;
   std::array<const TensorType*, kMaxOperands> operand_types = {};
   std::array<const TensorType*, kMaxResults> result_types = {};
+  std::array<const View*, kMaxOperands> operand_views = {};  // for variants: null unless the operand is read by strides
   int operand_count = 0, result_count = 0;
   std::span<const int64_t> attrs;
 
@@ -48,14 +57,6 @@ struct Call {
 };
 
 constexpr int64_t attr_of(float value) { return std::bit_cast<uint32_t>(value); }
-
-// Elements of a buffer: element (i0, i1, ...) is at offset + i0 * strides[0] + i1 * strides[1] + ...
-// Strides may be zero (broadcast) or negative (reversed).
-struct View {
-  int64_t offset = 0;
-  Strides strides;
-  constexpr bool operator==(const View&) const = default;
-};
 
 struct Variant {
   std::string_view name;  // in labels, benchmarks and the tuner's file

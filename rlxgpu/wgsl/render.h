@@ -141,9 +141,14 @@ class KernelRenderer {
     functions();
   }
 
-  // The texts that map ops bring along, each once.
+  // The texts that the kernel and its map ops bring along, each once.
   constexpr void functions() {
     Vec<const char*> seen;
+    for (const SlotUse& use : slice(pools_.slots, spec_.slots)) {
+      if (use.name >= 0 || seen.contains(use.text.data())) continue;
+      seen.push_back(use.text.data());
+      pieces_.quote(use.text);
+    }
     for (const LocalValue& value : values()) {
       if (value.kind != LocalValue::Kind::map) continue;
       for (int i = 0; i < Functions::size(); ++i) {

@@ -30,12 +30,12 @@ struct LocalValue : TensorType {
 };
 
 struct SlotUse {
-  int32_t name = -1;     // index into the file's names
+  int32_t name = -1;     // index into the file's names; -1: functions that the kernel calls
   int32_t value = -1;    // input: what to compute; output: what to store. Relative to the spec's first value
   int32_t binding = -1;  // output, raw
   int32_t given = -1;    // output: the value that the kernel hands over
   int8_t order[kMaxRank] = {0, 1, 2, 3, 4, 5, 6, 7};  // input: axes of the operand in the order of the index
-  std::string_view text;  // slot: its replacement
+  std::string_view text;  // slot: its replacement; functions: their text
   constexpr bool operator==(const SlotUse&) const = default;
 };
 
