@@ -96,7 +96,7 @@ class KernelFile {
                                static_cast<int32_t>(end - start)};
   }
   constexpr int intern(Kind kind, std::string_view text) {
-    const int known = find(kind, text);
+    const int known = branches_ ? find(kind, text) : -1;  // only branches name a thing twice
     if (known >= 0) return known;
     if (text.empty()) throw "kernel file: a directive without a name";
     if (name_count_ == kMaxNames) throw "kernel file: too many names";
@@ -105,14 +105,21 @@ class KernelFile {
   }
 
   // The line that starts at `at`, without its end.
-  constexpr std::string_view line_at(size_t at) const {
-    size_t end = at;
-    while (end < text_.size() && text_[end] != '\n') ++end;
-    return text_.substr(at, end - at);
-  }
+  constexpr std::string_view line_at(size_t at) const { return text_.substr(at, next_of("\n", at) - at); }
   constexpr size_t next_line(size_t at) const {
-    while (at < text_.size() && text_[at] != '\n') ++at;
-    return at < text_.size() ? at + 1 : at;
+    const size_t end = next_of("\n", at);
+    return end < text_.size() ? end + 1 : end;
+  }
+  // Where the next `c` (a string of one) is, or the end. One step for the compiler, however long the way; the text is
+  // part of a literal, so it ends in a zero somewhere.
+  constexpr size_t next_of(const char* c, size_t at) const {
+#ifdef __clang__
+    const char* const found = __builtin_char_memchr(text_.data() + at, *c, text_.size() - at);
+    return found == nullptr ? text_.size() : static_cast<size_t>(found - text_.data());
+#else
+    const size_t found = at + __builtin_strcspn(text_.data() + at, c);
+    return found < text_.size() ? found : text_.size();
+#endif
   }
   constexpr size_t block_end(size_t at) const {  // start of the line //#end
     for (; at < text_.size(); at = next_line(at)) {
@@ -142,6 +149,7 @@ class KernelFile {
       add(Kind::text, kept, at);
       if (verb == "if") {
         if (depth == 8) throw "kernel file: //#if nested too deep";
+        branches_ = true;
         open[depth++] = piece_count_;
         add(Kind::if_begin, at, at, intern(Kind::if_begin, argument));
         at = kept = body;
@@ -180,6 +188,10 @@ class KernelFile {
     const std::string_view lead = kind == Kind::param ? "=" : "return ";
     size_t kept = at;
     while (at < end) {
+      if (text_[at] == ' ' || text_[at] == '\n' || text_[at] == ';') {
+        ++at;
+        continue;
+      }
       if (text_[at] == '/' && text_[at + 1] == '/') {  // a comment
         at = next_line(at);
         continue;
@@ -193,12 +205,12 @@ class KernelFile {
       size_t name_end = at + keyword;
       while (is_word(text_[name_end])) ++name_end;
       const std::string_view name = text_.substr(at + keyword, name_end - at - keyword);
-      size_t value = name_end;
-      while (value < end && !text_.substr(value).starts_with(lead)) ++value;
+      const char* const first = kind == Kind::param ? "=" : "r";  // of lead
+      size_t value = next_of(first, name_end);
+      while (value < end && !text_.substr(value).starts_with(lead)) value = next_of(first, value + 1);
       value += lead.size();
       while (value < end && text_[value] == ' ') ++value;
-      size_t stop = value;
-      while (stop < end && text_[stop] != ';') ++stop;
+      const size_t stop = next_of(";", value);
       if (stop >= end) throw "kernel file: a value without ;";
       add(Kind::text, kept, value);
       add(kind, value, stop, intern(kind, name));
@@ -211,6 +223,7 @@ class KernelFile {
   Piece pieces_[kMaxPieces] = {};
   Name names_[kMaxNames] = {};
   int piece_count_ = 0, name_count_ = 0;
+  bool branches_ = false;
 };
 
 }  // namespace rlxgpu
