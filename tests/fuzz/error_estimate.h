@@ -22,8 +22,8 @@
 
 namespace rlxgpu::fuzz {
 
-inline constexpr int kSamples = 24;
-inline constexpr double kSafety = 6;
+inline constexpr int kSamples = 32;
+inline constexpr double kSafety = 4;
 
 struct Expected {
   Array exact;

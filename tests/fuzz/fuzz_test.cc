@@ -29,7 +29,7 @@ TEST_CASE("random programs agree with the reference", "[fuzz][gpu]") {
   for (const std::string& failure : fuzzer.failures()) FAIL_CHECK(failure);
   WARN("seed " << seed << ": " << fuzzer.graphs() << " programs, " << fuzzer.elements() << " elements, "
                << 100 * fuzzer.skipped_share() << " % of them without a bound");
-  CHECK(fuzzer.skipped_share() < 0.03);  // else the comparison would say little
+  CHECK(fuzzer.skipped_share() < 0.05);  // else the comparison would say little
   CHECK(fuzzer.elements() > 50 * fuzzer.graphs());
 }
 

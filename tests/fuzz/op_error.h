@@ -12,6 +12,7 @@
 
 #include "kernels/elementwise/accuracy.h"
 #include "kernels/elementwise/elementwise.h"
+#include "kernels/matmul/matmul.h"
 #include "kernels/movement/generate.h"
 #include "kernels/reduce/arg.h"
 #include "kernels/reduce/reduce.h"
@@ -51,15 +52,24 @@ inline OpError error_of_map(const reference::Call& call) {
   return {};
 }
 
+// Terms that make one number of the result.
+inline double terms_of(const reference::Call& call) {
+  const Shape& shape = call.operand(0).shape;
+  if (call.op == &kMatmul) return static_cast<double>(shape[shape.rank() - 1]);
+  if (call.operand(0).count() > call.result().count()) return static_cast<double>(call.operand(0).count()) / std::max<double>(1, static_cast<double>(call.result().count()));
+  double longest = 1;  // softmax, scans, scatters: at most one axis, or all updates
+  for (int axis = 0; axis < shape.rank(); ++axis) longest = std::max(longest, static_cast<double>(shape[axis]));
+  return call.operands.size() > 2 ? std::max(longest, static_cast<double>(call.operand(2).count())) : longest;
+}
+
 // Kernels add n terms up in some order. The driver's logarithm is only good to an absolute error.
 inline OpError error_of_kernel(const reference::Call& call) {
   const OpDef& op = *call.op;
   if (is_one_of(op, {&kReduceMax, &kReduceMin, &kArgmax, &kArgmin, &kCummax, &kCummin})) return {};
-  if (is_one_of(op, {&kScatterElements, &kScatterNd}) && call.attr(0) != static_cast<int64_t>(Scatter::add) && call.attr(0) != static_cast<int64_t>(Scatter::mul)) return {};
-  const double results = std::max<double>(1, static_cast<double>(call.result().count()));
-  const double terms = std::max(16.0, static_cast<double>(call.operand(0).count()) / results);
+  const bool scatters = is_one_of(op, {&kScatterElements, &kScatterNd});
+  if (scatters && call.attr(0) != static_cast<int64_t>(Scatter::add) && call.attr(0) != static_cast<int64_t>(Scatter::mul)) return {};
   const bool exponential = is_one_of(op, {&kSoftmax, &kLogSoftmax, &kLogSumExp});
-  return {.operand_ulps = 2 + std::sqrt(terms), .result_ulps = exponential ? 8.0 : 2.0, .absolute = exponential ? 8 * 0x1p-24 : 0.0};
+  return {.operand_ulps = 0.5 + 0.5 * std::sqrt(terms_of(call)), .result_ulps = exponential ? 6.0 : 1.0, .absolute = exponential ? 4 * 0x1p-24 : 0.0};
 }
 
 inline OpError error_of(const reference::Call& call) { return call.op->at != nullptr ? error_of_map(call) : error_of_kernel(call); }

@@ -15,6 +15,7 @@
 #include "rlxgpu/dynamic.h"
 #include "tests/fuzz/compute_makers.h"
 #include "tests/fuzz/generator.h"
+#include "tests/fuzz/layer_makers.h"
 #include "tests/fuzz/movement_makers.h"
 #include "tests/fuzz/trial.h"
 
@@ -31,6 +32,7 @@ inline constexpr Maker kMakers[] = {
     {4, make_reshape},      {5, make_transpose},    {6, make_slice},       {4, make_expand},     {3, make_pad},
     {3, make_roll},         {4, make_concat},       {4, make_gather},      {2, make_generated},  {8, make_reduction},
     {2, make_arg},          {4, make_softmax},      {7, make_matmul},      {3, make_scan},       {3, make_scatter},
+    {6, make_layers},
 };
 
 inline Tensor make_one(Generator& generator, std::span<const Maker> makers) {
