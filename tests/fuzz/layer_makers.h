@@ -16,21 +16,24 @@
 
 namespace rlxgpu::fuzz {
 
-inline Tensor make_layer(Generator& f, Tensor x) {
-  const Tensor other = f.random.chance(0.4) ? x : f.source(x.dtype(), x.shape());
-  const int64_t combination = f.random.below(4);
-  const Tensor h = combination == 0 ? x * other : combination == 1 ? x - other : combination == 2 ? other - x : max(x, other);
+// `structure` decides the ops, `details` their attributes and operands.
+inline Tensor make_layer(Generator& f, Tensor x, Random structure, Random& details) {
+  const Tensor other = details.chance(0.3) ? x : f.source(x.dtype(), x.shape());
+  const int64_t combination = structure.below(3);
+  const bool swapped = details.chance(0.3);
+  const Tensor a = swapped ? other : x, b = swapped ? x : other;
+  const Tensor h = combination == 0 ? a * b : combination == 1 ? a - b : max(a, b);
   const Dim last = x.shape().dim(x.shape().rank() - 1);
-  switch (f.random.below(6)) {
-    case 0: return softmax(h, f.random.chance(0.5) ? -1 : 0) + x;
-    case 1: return leaky_relu(h, f.random.pick({0.25f, 0.5f}));
-    case 2: return last.symbol < 0 ? roll(h, f.random.pick({-1, 1, 2}), -1) * x : h;
-    case 3: return h - mean(h, f.random.pick({-1, 0}), {.keep_dims = true});
+  switch (structure.below(6)) {
+    case 0: return softmax(h, details.chance(0.7) ? -1 : 0) + x;
+    case 1: return leaky_relu(h, details.pick({0.25f, 0.5f}));
+    case 2: return last.symbol < 0 ? roll(h, details.pick({-1, 1, 2}), -1) * x : h;
+    case 3: return h - mean(h, details.pick({-1, 0}), {.keep_dims = true});
     case 4: {
       const Tensor w = f.source(x.dtype(), {last, last});
-      return matmul(h, f.random.chance(0.5) ? transpose(w) : w) * 0.5 + f.source(x.dtype(), {last});
+      return matmul(h, details.chance(0.5) ? transpose(w) : w) * 0.5 + f.source(x.dtype(), {last});
     }
-    default: return where(gt(h, f.random.pick({0.0, 0.5})), h, x);
+    default: return where(gt(h, details.pick({0.0, 0.5})), h, x);
   }
 }
 
@@ -38,13 +41,9 @@ inline Tensor make_layers(Generator& f) {
   Tensor x = f.any_float();
   if (x.shape().rank() == 0 || x.shape().count() > 600) return x;
   const int64_t layers = f.random.between(2, 4);
-  Random fresh(f.random.next());
-  const uint64_t choices = fresh.next();
-  for (int64_t layer = 0; layer < layers; ++layer) {
-    f.random = Random(fresh.chance(0.7) ? choices : fresh.next());  // as the first, or by new choices
-    x = make_layer(f, x);
-  }
-  f.random = fresh;
+  const uint64_t structure = f.random.next();
+  Random details(f.random.next());
+  for (int64_t layer = 0; layer < layers; ++layer) x = make_layer(f, x, Random(structure), details);
   return x;
 }
 
