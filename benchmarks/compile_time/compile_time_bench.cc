@@ -33,10 +33,18 @@ struct Cost {
 int runs = 3;
 std::map<std::string, Cost, std::less<>> costs;  // by "compiler/case"
 
-std::string key_of(std::string_view compiler, std::string_view name) { return std::string(compiler) + "/" + std::string(name); }
+std::string key_of(std::string_view compiler, std::string_view name) {
+  return std::string(compiler) + "/" + std::string(name);
+}
 
 void BM_Compile(benchmark::State& state, std::string_view compiler, const Case& what) {
-  const std::vector<std::string> command = {std::string(compiler), "-std=c++20", "-I", ".", "-c", "-o", "/dev/null",
+  const std::vector<std::string> command = {std::string(compiler),
+                                            "-std=c++20",
+                                            "-I",
+                                            ".",
+                                            "-c",
+                                            "-o",
+                                            "/dev/null",
                                             "benchmarks/compile_time/" + std::string(what.name) + ".cc"};
   Cost best;
   for (auto _ : state) {
@@ -58,7 +66,8 @@ void print_table() {
     for (const Case& what : kCases) {
       const auto found = costs.find(key_of(compiler, what.name));
       if (found == costs.end()) continue;
-      std::printf("%-10s%-14s%9.2f%8.0f", std::string(compiler).c_str(), std::string(what.name).c_str(), found->second.seconds, found->second.megabytes);
+      std::printf("%-10s%-14s%9.2f%8.0f", std::string(compiler).c_str(), std::string(what.name).c_str(),
+                  found->second.seconds, found->second.megabytes);
       if (baseline != costs.end() && what.name != "baseline") {
         const double over = found->second.seconds - baseline->second.seconds;
         std::printf("%15.2f", over);

@@ -20,8 +20,8 @@ struct Mlp {
     const Tensor x = g.input("x", f32, {32, 64});
     const Tensor w1 = g.param("w1", f32, {64, 128}), b1 = g.param("b1", f32, {128});
     const Tensor w2 = g.param("w2", f32, {128, 10}), b2 = g.param("b2", f32, {10});
-    const Tensor hidden = gelu(matmul(x, w1) + b1);        // (32, 128)
-    g.output("y", softmax(matmul(hidden, w2) + b2));      // (32, 10)
+    const Tensor hidden = gelu(matmul(x, w1) + b1);   // (32, 128)
+    g.output("y", softmax(matmul(hidden, w2) + b2));  // (32, 10)
   }
 };
 

@@ -3,8 +3,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "absl/status/statusor.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
@@ -40,7 +40,8 @@ std::vector<Row> check_all(const CheckCommand& command) {
   std::vector<Row> rows;
   for (const std::string& path : command.files) rows.push_back(check_file(validator, path));
   if (!command.files.empty()) return rows;
-  for (const NamedKernelFile& file : kernel_files()) rows.push_back({std::string(file.path), 1, validator.check_text(file.wgsl)});
+  for (const NamedKernelFile& file : kernel_files())
+    rows.push_back({std::string(file.path), 1, validator.check_text(file.wgsl)});
   for (const Example& example : examples()) rows.push_back(check_example(validator, example));
   return rows;
 }
@@ -48,7 +49,10 @@ std::vector<Row> check_all(const CheckCommand& command) {
 nlohmann::ordered_json json_of(const std::vector<Row>& rows) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Row& row : rows) {
-    list.push_back({{"what", row.what}, {"kernels", row.kernels}, {"ok", row.status.ok()}, {"message", std::string(row.status.message())}});
+    list.push_back({{"what", row.what},
+                    {"kernels", row.kernels},
+                    {"ok", row.status.ok()},
+                    {"message", std::string(row.status.message())}});
   }
   return list;
 }
@@ -64,7 +68,8 @@ int check_command(const CheckCommand& command, std::ostream& out, std::ostream& 
     return failed == 0 ? 0 : 1;
   }
   for (const Row& row : rows) {
-    out << absl::StrFormat("%-44s%3d %-9s%s\n", row.what, row.kernels, row.kernels == 1 ? "kernel" : "kernels", row.status.ok() ? "ok" : "FAILED");
+    out << absl::StrFormat("%-44s%3d %-9s%s\n", row.what, row.kernels, row.kernels == 1 ? "kernel" : "kernels",
+                           row.status.ok() ? "ok" : "FAILED");
   }
   for (const Row& row : rows) {
     if (!row.status.ok()) err << "\n" << row.what << ": " << row.status.message() << "\n";

@@ -1,7 +1,7 @@
 #include "rlxgpu/tools/examples.h"
 
-#include "absl/status/statusor.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "docs/examples/encoder.h"
 #include "docs/examples/mlp.h"
@@ -38,7 +38,8 @@ absl::StatusOr<StoredProgram> render(const Example& example, const Target& targe
   StoredProgram rendered;
   rendered.program = compile(builder.graph(), target, options);
   rendered.target = target;
-  if (!rendered.program.error.empty()) return absl::InternalError(absl::StrCat(example.name, ": ", rendered.program.error.view()));
+  if (!rendered.program.error.empty())
+    return absl::InternalError(absl::StrCat(example.name, ": ", rendered.program.error.view()));
   const ProgramView view = rendered.view();
   for (size_t k = 0; k < view.kernels.specs.size(); ++k) {
     Text text;

@@ -34,7 +34,9 @@ std::string contents_of(std::FILE* file) {
   return text;
 }
 
-double seconds_of(const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec); }
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
 
 }  // namespace
 

@@ -14,10 +14,10 @@
 namespace rlxgpu::tools {
 
 struct ProcessResult {
-  int exit_code = 0;         // 127: there is no such program; 128 + n: ended by signal n
-  std::string output;        // what it printed to stdout and stderr, in order
-  double seconds = 0;        // from start to end
-  double cpu_seconds = 0;    // user and system
+  int exit_code = 0;          // 127: there is no such program; 128 + n: ended by signal n
+  std::string output;         // what it printed to stdout and stderr, in order
+  double seconds = 0;         // from start to end
+  double cpu_seconds = 0;     // user and system
   double peak_megabytes = 0;  // of memory, the largest of its processes
 };
 

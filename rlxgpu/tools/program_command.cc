@@ -16,7 +16,8 @@ void list_examples(std::ostream& out) {
 
 void list_examples_as_json(std::ostream& out) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Example& example : examples()) list.push_back({{"name", std::string(example.name)}, {"what", std::string(example.what)}});
+  for (const Example& example : examples())
+    list.push_back({{"name", std::string(example.name)}, {"what", std::string(example.what)}});
   out << list.dump(2) << "\n";
 }
 

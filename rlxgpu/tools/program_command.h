@@ -8,9 +8,9 @@
 namespace rlxgpu::tools {
 
 struct ProgramCommand {
-  std::string name;    // of an example; empty lists them all
-  bool wgsl = false;   // also the kernels' texts
-  bool json = false;   // all of it, in the form of program_json.h
+  std::string name;   // of an example; empty lists them all
+  bool wgsl = false;  // also the kernels' texts
+  bool json = false;  // all of it, in the form of program_json.h
 };
 
 // Returns the exit code: 2 for an unknown name.

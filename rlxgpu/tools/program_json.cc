@@ -2,8 +2,8 @@
 
 #include <iterator>
 
-#include "absl/status/statusor.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/compile/check.h"
 
@@ -24,7 +24,11 @@ Json target_json(const Target& target) {
   Json matrix = Json::array();
   for (uint32_t i = 0; i < target.matrix_count; ++i) {
     const MatrixShape& shape = target.matrix[i];
-    matrix.push_back({{"operand", text_of(name_of(shape.operand))}, {"result", text_of(name_of(shape.result))}, {"m", shape.m}, {"n", shape.n}, {"k", shape.k}});
+    matrix.push_back({{"operand", text_of(name_of(shape.operand))},
+                      {"result", text_of(name_of(shape.result))},
+                      {"m", shape.m},
+                      {"n", shape.n},
+                      {"k", shape.k}});
   }
   return {{"adapter_class", text_of(kClasses[static_cast<int>(target.adapter_class)])},
           {"shader_f16", target.shader_f16},
@@ -59,7 +63,8 @@ Json kernel_json(const ProgramView& program, const KernelSpec& kernel, std::stri
   for (const BindingType& type : slice(program.kernels.bindings, kernel.bindings)) {
     bindings.push_back({{"dtype", text_of(name_of(type.dtype))}, {"writes", type.writes}});
   }
-  for (const DType dtype : slice(program.kernels.immediates, kernel.immediates)) immediates.push_back(text_of(name_of(dtype)));
+  for (const DType dtype : slice(program.kernels.immediates, kernel.immediates))
+    immediates.push_back(text_of(name_of(dtype)));
   return {{"wgsl", text_of(wgsl)}, {"bindings", std::move(bindings)}, {"immediates", std::move(immediates)}};
 }
 
@@ -114,8 +119,9 @@ Target target_from(const Json& json) {
   json.at("subgroup_max").get_to(target.subgroup_max);
   for (const Json& shape : json.at("matrix")) {
     if (target.matrix_count == std::size(target.matrix)) fail("too many matrix shapes");
-    target.matrix[target.matrix_count++] = {dtype_from(shape.at("operand")), dtype_from(shape.at("result")), shape.at("m").get<uint8_t>(),
-                                            shape.at("n").get<uint8_t>(), shape.at("k").get<uint8_t>()};
+    target.matrix[target.matrix_count++] = {dtype_from(shape.at("operand")), dtype_from(shape.at("result")),
+                                            shape.at("m").get<uint8_t>(), shape.at("n").get<uint8_t>(),
+                                            shape.at("k").get<uint8_t>()};
   }
   json.at("max_storage_buffers").get_to(target.max_storage_buffers);
   json.at("max_invocations").get_to(target.max_invocations);
@@ -136,14 +142,16 @@ class Reader {
     if (json_.at("rlxgpu") != kVersion) fail(absl::StrCat("version ", json_.at("rlxgpu").dump(), " is not ", kVersion));
     out_.target = target_from(json_.at("target"));
     for (const Json& scalar : json_.at("scalars")) {
-      program_.scalars.push_back({name_from(scalar.at("name")), dtype_from(scalar.at("dtype")), scalar.value("most", int64_t{-1})});
+      program_.scalars.push_back(
+          {name_from(scalar.at("name")), dtype_from(scalar.at("dtype")), scalar.value("most", int64_t{-1})});
     }
     for (const Json& buffer : json_.at("buffers")) {
       program_.buffers.push_back({role_from(buffer.at("role")), buffer.at("bytes").get<uint64_t>()});
     }
     for (const Json& tensor : json_.at("tensors")) program_.tensors.push_back(tensor_from(tensor));
     for (const Json& port : json_.at("ports")) {
-      program_.ports.push_back({role_from(port.at("role")), name_from(port.at("name")), index_from(port.at("tensor"), program_.tensors.size(), "tensors")});
+      program_.ports.push_back({role_from(port.at("role")), name_from(port.at("name")),
+                                index_from(port.at("tensor"), program_.tensors.size(), "tensors")});
     }
     for (const Json& kernel : json_.at("kernels")) add_kernel(kernel);
     for (const Json& step : json_.at("steps")) add_step(step);
@@ -166,7 +174,8 @@ class Reader {
     tensor.dtype = dtype_from(json.at("dtype"));
     for (const Json& axis : json.at("shape")) {
       if (axis.is_object()) {
-        tensor.shape.push_back(Dim(axis.at("most").get<int32_t>(), index_from(axis.at("scalar"), program_.scalars.size(), "scalars")));
+        tensor.shape.push_back(
+            Dim(axis.at("most").get<int32_t>(), index_from(axis.at("scalar"), program_.scalars.size(), "scalars")));
       } else {
         tensor.shape.push_back(Dim(axis.get<int32_t>()));
       }
@@ -200,13 +209,15 @@ class Reader {
     Step step;
     step.kernel = index_from(json.at("kernel"), program_.kernels.specs.size(), "kernels");
     json.at("grid").get_to(step.grid);
-    if (json.contains("grid_scalar")) step.grid_scalar = index_from(json.at("grid_scalar"), program_.scalars.size(), "scalars");
+    if (json.contains("grid_scalar"))
+      step.grid_scalar = index_from(json.at("grid_scalar"), program_.scalars.size(), "scalars");
     step.label = name_from(json.at("label"));
     json.at("flops").get_to(step.flops);
     json.at("bytes").get_to(step.bytes);
     const Range types = program_.kernels.specs[static_cast<size_t>(step.kernel)].bindings;
     const Json& bindings = json.at("bindings");
-    if (bindings.size() != static_cast<size_t>(types.count)) fail("a step binds another number of tensors than its kernel has");
+    if (bindings.size() != static_cast<size_t>(types.count))
+      fail("a step binds another number of tensors than its kernel has");
     step.bindings = {static_cast<int32_t>(program_.bindings.size()), types.count};
     for (int32_t i = 0; i < types.count; ++i) {
       program_.bindings.push_back({index_from(bindings[static_cast<size_t>(i)], program_.tensors.size(), "tensors"),
@@ -241,14 +252,17 @@ Json to_json(const ProgramView& program, std::span<const std::string_view> kerne
                                {"bytes", tensor.bytes}});
   }
   for (const Port& port : program.ports) {
-    json["ports"].push_back({{"name", text_of(program.name(port.name))}, {"role", text_of(kRoles[static_cast<int>(port.role)])}, {"tensor", port.tensor}});
+    json["ports"].push_back({{"name", text_of(program.name(port.name))},
+                             {"role", text_of(kRoles[static_cast<int>(port.role)])},
+                             {"tensor", port.tensor}});
   }
   for (const ScalarDecl& scalar : program.scalars) {
     Json entry = {{"name", text_of(program.name(scalar.name))}, {"dtype", text_of(name_of(scalar.dtype))}};
     if (scalar.most >= 0) entry["most"] = scalar.most;
     json["scalars"].push_back(std::move(entry));
   }
-  for (size_t k = 0; k < kernels.size(); ++k) json["kernels"].push_back(kernel_json(program, program.kernels.specs[k], kernels[k]));
+  for (size_t k = 0; k < kernels.size(); ++k)
+    json["kernels"].push_back(kernel_json(program, program.kernels.specs[k], kernels[k]));
   for (const Step& step : program.steps) json["steps"].push_back(step_json(program, step));
   json["constants"] = std::vector<uint32_t>(program.words.begin(), program.words.end());
   return json;
@@ -257,7 +271,8 @@ Json to_json(const ProgramView& program, std::span<const std::string_view> kerne
 absl::StatusOr<StoredProgram> program_from_json(const Json& json) {
   try {
     StoredProgram stored = Reader(json).read();
-    if (const Text error = check(stored.view()); !error.empty()) return absl::InvalidArgumentError(absl::StrCat("program: ", error.view()));
+    if (const Text error = check(stored.view()); !error.empty())
+      return absl::InvalidArgumentError(absl::StrCat("program: ", error.view()));
     return stored;
   } catch (const std::exception& error) {  // Json's own, and fail()'s
     return absl::InvalidArgumentError(absl::StrCat("program: ", error.what()));

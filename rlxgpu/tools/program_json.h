@@ -1,5 +1,5 @@
-// Programs as JSON, with their WGSL: for other tools, for diffs, and to run elsewhere. to_json and from_json are inverse to
-// each other as far as running goes: what is read back has the same buffers, ports, steps and texts.
+// Programs as JSON, with their WGSL: for other tools, for diffs, and to run elsewhere. to_json and from_json are
+// inverse to each other as far as running goes: what is read back has the same buffers, ports, steps and texts.
 //
 //   nlohmann::ordered_json json = to_json(program, kernel_texts);
 //   absl::StatusOr<StoredProgram> stored = program_from_json(json);
@@ -19,8 +19,8 @@
 //   "constants": [1065353216]                          32-bit words of the buffer with role "constant"
 // }
 //
-// Binding i of a step is tensor bindings[i], at @group(0) @binding(i); whether it is written is said by the kernel. Indices
-// count from 0 into the lists above. Every step is one dispatch, in order.
+// Binding i of a step is tensor bindings[i], at @group(0) @binding(i); whether it is written is said by the kernel.
+// Indices count from 0 into the lists above. Every step is one dispatch, in order.
 #ifndef RLXGPU_TOOLS_PROGRAM_JSON_H_
 #define RLXGPU_TOOLS_PROGRAM_JSON_H_
 

@@ -24,7 +24,8 @@ std::string tint_program() {
 
 absl::Status tint_accepts(std::string_view wgsl) {
   const std::string program = tint_program();
-  const ProcessResult tint = run_process({program, "--format", "spirv", "--validate", "-o", "/dev/null", "-if", "wgsl", "-"}, wgsl);
+  const ProcessResult tint =
+      run_process({program, "--format", "spirv", "--validate", "-o", "/dev/null", "-if", "wgsl", "-"}, wgsl);
   if (tint.exit_code == 127) {
     return absl::NotFoundError(absl::StrCat(
         program, " does not run: install it (Debian forky: apt-get install dawn-tools) or name it in RLXGPU_TINT"));

@@ -61,7 +61,8 @@ std::vector<bool> bindings_of(std::string_view wgsl) {
   for (size_t at = wgsl.find(kLead); at != std::string_view::npos; at = wgsl.find(kLead, at)) {
     at += kLead.size();
     size_t index = 0;
-    for (; at < wgsl.size() && wgsl[at] >= '0' && wgsl[at] <= '9'; ++at) index = index * 10 + static_cast<size_t>(wgsl[at] - '0');
+    for (; at < wgsl.size() && wgsl[at] >= '0' && wgsl[at] <= '9'; ++at)
+      index = index * 10 + static_cast<size_t>(wgsl[at] - '0');
     if (index >= 1000) continue;  // tint has accepted it, but no pipeline will
     if (writes.size() <= index) writes.resize(index + 1);
     const std::string_view rest = wgsl.substr(at, wgsl.find(';', at) - at);
@@ -85,7 +86,8 @@ absl::Status Validator::check(const ProgramView& program, std::span<const std::s
     ++checked_;
     if (absl::Status status = check_kernel(program, k, kernels[k]); !status.ok()) return status;
     passed_.insert(hash);
-    if (!memory_file_.empty()) std::ofstream(memory_file_, std::ios::app) << hash + "\n";  // one write: lines stay whole
+    if (!memory_file_.empty())
+      std::ofstream(memory_file_, std::ios::app) << hash + "\n";  // one write: lines stay whole
   }
   return absl::OkStatus();
 }
@@ -111,7 +113,8 @@ absl::Status Validator::check_kernel(const ProgramView& program, size_t kernel, 
   absl::Status status = tint_accepts(wgsl);
   if (status.ok()) status = null_accepts(program, *step, wgsl);
   if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat("kernel ", kernel, " \"", program.name(step->label), "\": ", status.message()));
+  return absl::Status(status.code(),
+                      absl::StrCat("kernel ", kernel, " \"", program.name(step->label), "\": ", status.message()));
 }
 
 absl::Status Validator::null_accepts(const ProgramView& program, const Step& step, std::string_view wgsl) {

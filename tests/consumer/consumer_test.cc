@@ -51,8 +51,9 @@ TEST_CASE("a graph with the user's own ops agrees with its reference", "[gpu]") 
   const std::vector<double> x = numbers(150, 0.01), bias = numbers(50, 0.02);
   rlxgpu::Builder builder;
   Smoother::build(builder);
-  const auto expected = rlxgpu::reference::run(builder.graph(), {{"x", rlxgpu::reference::array_of(rlxgpu::f32, {3, 50}, x)},
-                                                                 {"bias", rlxgpu::reference::array_of(rlxgpu::f32, {50}, bias)}});
+  const auto expected =
+      rlxgpu::reference::run(builder.graph(), {{"x", rlxgpu::reference::array_of(rlxgpu::f32, {3, 50}, x)},
+                                               {"bias", rlxgpu::reference::array_of(rlxgpu::f32, {50}, bias)}});
   auto device = rlxgpu::open_device();
   INFO(device.status().ToString());
   REQUIRE(device.ok());
@@ -81,7 +82,9 @@ TEST_CASE("the user's ops work in graphs built at run time, errors included", "[
   executable->run();
   auto y = executable->get<float>("y");
   REQUIRE(y.ok());
-  check_close(*y, rlxgpu::reference::run(right.graph(), {{"x", rlxgpu::reference::array_of(rlxgpu::f32, {5, 7}, values)}}).at("y"));
+  check_close(
+      *y,
+      rlxgpu::reference::run(right.graph(), {{"x", rlxgpu::reference::array_of(rlxgpu::f32, {5, 7}, values)}}).at("y"));
 
   rlxgpu::DynamicGraph wrong;
   moving_average(wrong->input("x", rlxgpu::f32, {5, 7}), 0);

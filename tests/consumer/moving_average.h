@@ -1,5 +1,6 @@
 // moving_average(x, window): the mean of each element and those before it in the last axis, at most `window` of them.
-// A kernel op of a user's own, with its own WGSL: maps before it are computed on the fly, maps after it join its kernel.
+// A kernel op of a user's own, with its own WGSL: maps before it are computed on the fly, maps after it join its
+// kernel.
 #ifndef CONSUMER_MOVING_AVERAGE_H_
 #define CONSUMER_MOVING_AVERAGE_H_
 

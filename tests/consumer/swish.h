@@ -16,10 +16,12 @@ constexpr void swish_infer(rlxgpu::Infer& infer) {
 }
 
 constexpr void swish_at(rlxgpu::At& at) {
-  at.result() << "swish(" << at.operand(0) << ", bitcast<f32>(" << rlxgpu::Hex{static_cast<uint32_t>(at.attr(0))} << "u))";
+  at.result() << "swish(" << at.operand(0) << ", bitcast<f32>(" << rlxgpu::Hex{static_cast<uint32_t>(at.attr(0))}
+              << "u))";
 }
 
-inline constexpr std::string_view kSwishFunction = "fn swish(x : f32, beta : f32) -> f32 { return x / (1.0 + exp(-beta * x)); }\n";
+inline constexpr std::string_view kSwishFunction =
+    "fn swish(x : f32, beta : f32) -> f32 { return x / (1.0 + exp(-beta * x)); }\n";
 
 inline void swish_reference(rlxgpu::reference::Call& call) {
   for (int64_t i = 0; i < call.result().count(); ++i) {

@@ -1,5 +1,5 @@
-// A wrong program does not compile, and the compiler's first error line says what is wrong, in our words: checked by giving
-// wrong programs to every compiler that is here. The same mistakes at run time are statuses with the same text.
+// A wrong program does not compile, and the compiler's first error line says what is wrong, in our words: checked by
+// giving wrong programs to every compiler that is here. The same mistakes at run time are statuses with the same text.
 #include <algorithm>
 #include <fstream>
 #include <regex>
@@ -28,11 +28,11 @@ struct Mistake {
 
 std::vector<Mistake> mistakes() {
   std::vector<Mistake> found;
-#define WRONG(message, ...)                                                                \
+#define WRONG(message, ...)                                                                   \
   found.push_back({"cases.inc:" + std::to_string(__LINE__) + ": " + message, [](Builder& g) { \
-                   [[maybe_unused]] const Inputs in(g);                                    \
-                   static_cast<void>(__VA_ARGS__);                                         \
-                 }});
+                     [[maybe_unused]] const Inputs in(g);                                     \
+                     static_cast<void>(__VA_ARGS__);                                          \
+                   }});
 #include "tests/errors/cases.inc"
   return found;
 }
@@ -69,9 +69,7 @@ Lines errors_of(const std::string& compiler, const std::string& source) {
   return errors;
 }
 
-std::string compiler() {
-  return GENERATE(as<std::string>(), "g++-12", "g++", "clang++");
-}
+std::string compiler() { return GENERATE(as<std::string>(), "g++-12", "g++", "clang++"); }
 
 TEST_CASE("a wrong graph is one error line with the user's file, line and shapes") {
   const std::string name = compiler();

@@ -15,14 +15,14 @@ namespace rlxgpu::wrong {
 template <int kLine>
 struct Case;
 
-#define WRONG(text, ...)                         \
-  template <>                                    \
-  struct Case<__LINE__> {                        \
-    static constexpr void build(Builder& g) {    \
-      [[maybe_unused]] const Inputs in(g);       \
-      static_cast<void>(__VA_ARGS__);            \
-    }                                            \
-  };                                             \
+#define WRONG(text, ...)                      \
+  template <>                                 \
+  struct Case<__LINE__> {                     \
+    static constexpr void build(Builder& g) { \
+      [[maybe_unused]] const Inputs in(g);    \
+      static_cast<void>(__VA_ARGS__);         \
+    }                                         \
+  };                                          \
   static_assert(Frozen<Case<__LINE__>>::sizes.error != 0);
 #include "tests/errors/cases.inc"
 

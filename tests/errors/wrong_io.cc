@@ -15,6 +15,7 @@ struct Right {
   }
 };
 
+// clang-format off
 void wrong(Executable<Right>& e, std::span<int> integers) {
   e.set<"z">(std::array<float, 32>{});     //! the graph has no tensor of this name
   e.set<"x">(std::array<float, 31>{});     //! the graph holds another number of elements under this name
@@ -26,5 +27,6 @@ void wrong(Executable<Right>& e, std::span<int> integers) {
   static_cast<void>(e.get<"q">());         //! the graph has no tensor of this name
   static_cast<void>(e.get<"y">(integers));  //! the graph holds another element type under this name
 }
+// clang-format on
 
 }  // namespace rlxgpu::wrong

@@ -59,7 +59,8 @@ inline std::string text_of(const Shader& shader) {
   shader.build(builder);
   const Program program = compile(builder.graph(), kPortable);
   if (!program.error.empty()) throw std::runtime_error(std::string(program.error.view()));
-  if (program.kernels.specs.size() != 1) throw std::runtime_error(std::string(shader.file) + ": the graph is not one kernel");
+  if (program.kernels.specs.size() != 1)
+    throw std::runtime_error(std::string(shader.file) + ": the graph is not one kernel");
   Text text;
   render_kernel(view_of(program, kPortable).kernels, 0, text);
   return std::string(text.view());

@@ -1,11 +1,11 @@
 // A program that went through JSON is the same program: same listing, same JSON, and it runs.
-#include "absl/status/statusor.h"
 #include "rlxgpu/tools/program_json.h"
 
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "catch2/catch_test_macros.hpp"
 #include "rlxgpu/compile/listing.h"
@@ -56,8 +56,10 @@ TEST_CASE("JSON that is no program is refused with a reason") {
   CHECK(absl::StrContains(error_after([](Json& json) { json["rlxgpu"] = 2; }), "version 2 is not 1"));
   CHECK(absl::StrContains(error_after([](Json& json) { json.erase("steps"); }), "steps"));
   CHECK(absl::StrContains(error_after([](Json& json) { json["tensors"][0]["dtype"] = "f64"; }), "\"f64\" is no dtype"));
-  CHECK(absl::StrContains(error_after([](Json& json) { json["tensors"][0]["buffer"] = 99; }), "there is no buffers[99]"));
-  CHECK(absl::StrContains(error_after([](Json& json) { json["buffers"][0]["role"] = "table"; }), "\"table\" is no role"));
+  CHECK(
+      absl::StrContains(error_after([](Json& json) { json["tensors"][0]["buffer"] = 99; }), "there is no buffers[99]"));
+  CHECK(
+      absl::StrContains(error_after([](Json& json) { json["buffers"][0]["role"] = "table"; }), "\"table\" is no role"));
   CHECK(absl::StrContains(error_after([](Json& json) { json["steps"][0]["grid"][0] = 0; }), "a grid of 0 groups"));
   CHECK(absl::StrContains(error_after([](Json& json) { json["steps"].erase(0); }), "not in its buffer"));
   CHECK_FALSE(program_from_json(Json::array()).ok());
