@@ -20,6 +20,7 @@ struct CompileOptions {
   FuseOptions fuse = {};
   bool simplify = true;
   std::span<const Choice> choices = {};  // kernel variants to prefer; the strings must live as long as the call
+  Chooser chooser = {};                  // decides for each call; choices win over it
 #ifdef NDEBUG
   bool check = false;
 #else
@@ -41,7 +42,7 @@ constexpr Program compile(const Graph& graph, const Target& target, const Compil
   if (options.simplify) simple = simplify(graph);
   const Graph& from = options.simplify ? simple : graph;
   const Fusion fusion = fuse(from, target, options.fuse);
-  Lowering lowering(from, fusion, target, options.choices, program);
+  Lowering lowering(from, fusion, target, options.choices, options.chooser, program);
   lowering.run();
   if (!program.error.empty()) return program;
   Planner(from, lowering.memory(), target, program).run();

@@ -191,12 +191,18 @@ constexpr void Lowering::choose_variant(int32_t anchor, int32_t root) {
     const bool by_strides = (node.op->absorbs >> k & 1) == 0 && strided(graph_.operand(node, k), views[k]) >= 0;
     if (by_strides) call.operand_views[static_cast<size_t>(k)] = &views[k];
   }
-  const Variant* chosen = nullptr;
+  Vec<const Variant*> accepted;
   for (const Variant& variant : node.op->variants) {
-    if (variant.accepts != nullptr && !variant.accepts(call, target_)) continue;
-    if (chosen == nullptr) chosen = &variant;
+    if (variant.accepts == nullptr || variant.accepts(call, target_)) accepted.push_back(&variant);
+  }
+  const Variant* chosen = accepted.empty() ? nullptr : accepted[0];
+  if (chooser_.choose != nullptr && accepted.size() > 1) {
+    const int index = chooser_.choose(chooser_.context, call, span_of(accepted));
+    if (index > 0 && static_cast<size_t>(index) < accepted.size()) chosen = accepted[static_cast<size_t>(index)];
+  }
+  for (const Variant* const variant : accepted) {
     for (const Choice& choice : choices_) {
-      if (choice.op == node.op->name && choice.variant == variant.name) chosen = &variant;
+      if (choice.op == node.op->name && choice.variant == variant->name) chosen = variant;
     }
   }
   if (chosen == nullptr) return fail(node.op->name, ": no kernel variant accepts ", call.operand(0).shape);

@@ -3,6 +3,7 @@
 #ifndef RLXGPU_COMPILE_LOWERING_H_
 #define RLXGPU_COMPILE_LOWERING_H_
 
+#include "rlxgpu/compile/choice.h"
 #include "rlxgpu/compile/fuse.h"
 #include "rlxgpu/compile/program.h"
 #include "rlxgpu/compile/simplify.h"
@@ -25,15 +26,11 @@ struct Memory {
   Range words;            // constant: of Graph::words
 };
 
-// Use this variant of that op wherever it is accepted.
-struct Choice {
-  std::string_view op, variant;
-};
-
 class Lowering {
  public:
-  constexpr Lowering(const Graph& graph, const Fusion& fusion, const Target& target, std::span<const Choice> choices, Program& program)
-      : graph_(graph), fusion_(fusion), target_(target), choices_(choices), program_(program) {
+  constexpr Lowering(const Graph& graph, const Fusion& fusion, const Target& target, std::span<const Choice> choices, const Chooser& chooser,
+                     Program& program)
+      : graph_(graph), fusion_(fusion), target_(target), choices_(choices), chooser_(chooser), program_(program) {
     memory_of_.resize(graph.values.size(), -1);
   }
 
@@ -127,6 +124,7 @@ class Lowering {
   const Fusion& fusion_;
   const Target& target_;
   std::span<const Choice> choices_;
+  Chooser chooser_;
   Program& program_;
   Vec<Memory> memory_;
   Vec<int32_t> memory_of_;  // by value

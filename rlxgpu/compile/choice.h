@@ -1,0 +1,56 @@
+// Choice and Chooser: who decides between the variants of a kernel op, when not the op's own order.
+//
+//   options.choices = {{{"matmul", "tiled"}}};             // of every matmul that the variant accepts
+//   options.chooser = {choose_measured, &measurements};   // of one call at a time
+//
+// A chooser is asked once for each group of nodes unlike all before it (twins.h): its answer may depend on
+// the call and on nothing else. Choices win over it. Both work in the compiler, too.
+#ifndef RLXGPU_COMPILE_CHOICE_H_
+#define RLXGPU_COMPILE_CHOICE_H_
+
+#include <span>
+#include <string_view>
+
+#include "rlxgpu/base/text.h"
+#include "rlxgpu/graph/op.h"
+
+namespace rlxgpu {
+
+// Use this variant of that op wherever it is accepted.
+struct Choice {
+  std::string_view op, variant;
+};
+
+struct Chooser {
+  // `accepted`: the variants that accept the call, in the op's order, one at least. Returns the index of one of them;
+  // anything else means the first.
+  int (*choose)(void* context, const Call& call, std::span<const Variant* const> accepted) = nullptr;
+  void* context = nullptr;
+};
+
+// What a call is, as one line: "matmul f32[8,64] f32[64,16]:(1,64) -> f32[8,16]". Equal lines mean that one
+// variant's kernels are the same, but for fused maps. Strides are those of operands that are read where they are and
+// not dense; {...} are attributes.
+constexpr void append_call(Text& out, const Call& call) {
+  out << call.op->name;
+  for (int k = 0; k < call.operand_count; ++k) {
+    const TensorType& type = call.operand(k);
+    out << ' ' << name_of(type.dtype) << type.shape;
+    const View* const view = call.operand_views[static_cast<size_t>(k)];
+    if (view == nullptr || *view == View{0, dense_strides(type.shape)}) continue;
+    out << ":(";
+    for (int axis = 0; axis < type.shape.rank(); ++axis) out << (axis > 0 ? "," : "") << view->strides[axis];
+    out << ')';
+    if (view->offset != 0) out << '+' << view->offset;
+  }
+  out << " ->";
+  for (int k = 0; k < call.result_count; ++k) out << ' ' << name_of(call.result(k).dtype) << call.result(k).shape;
+  if (call.attrs.empty()) return;
+  out << " {";
+  for (size_t i = 0; i < call.attrs.size(); ++i) out << (i > 0 ? "," : "") << call.attrs[i];
+  out << '}';
+}
+
+}  // namespace rlxgpu
+
+#endif  // RLXGPU_COMPILE_CHOICE_H_
