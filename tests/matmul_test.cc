@@ -51,7 +51,7 @@ struct Sizes {
 };
 
 void check_product(const Device& device, const char* variant, const Sizes& sizes, DType a, DType b) {
-  if (std::string_view(variant) == "rows" && !is_float(a)) return;
+  if ((std::string_view(variant) == "rows" || std::string_view(variant) == "tiled_8x8") && !is_float(a)) return;
   CAPTURE(variant, sizes.why, name_of(a), name_of(b));
   const auto build = [&](Builder& g) { g.output("y", matmul(g.input("a", a, sizes.a), g.input("b", b, sizes.b))); };
   const int64_t k = sizes.a[sizes.a.rank() - 1];
@@ -60,7 +60,7 @@ void check_product(const Device& device, const char* variant, const Sizes& sizes
 
 TEST_CASE("matmul agrees with the reference, whatever the shapes", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE("rows", "tiled", "plain");
+  const char* variant = GENERATE("rows", "tiled", "tiled_8x8", "plain");
   const Sizes sizes =
       GENERATE(Sizes{{1, 1}, {1, 1}, "smallest"},  //
                Sizes{{64, 64}, {64, 64}, "one tile"}, Sizes{{65, 33}, {33, 67}, "ragged on every edge"},
@@ -75,7 +75,7 @@ TEST_CASE("matmul agrees with the reference, whatever the shapes", "[matmul][gpu
 
 TEST_CASE("matmul agrees with the reference, whatever the types", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE("rows", "tiled", "plain");
+  const char* variant = GENERATE("rows", "tiled", "tiled_8x8", "plain");
   const Sizes sizes = {{2, 17, 19}, {19, 23}, "odd everywhere: no row begins at a word"};
   for (const DType dtype : {f16, bf16, i32, u32, i8, u8}) check_product(device, variant, sizes, dtype, dtype);
   check_product(device, variant, sizes, f32, f16);
@@ -84,7 +84,7 @@ TEST_CASE("matmul agrees with the reference, whatever the types", "[matmul][gpu]
 
 TEST_CASE("matmul reads transposed and sliced operands where they are", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE("rows", "tiled", "plain");
+  const char* variant = GENERATE("rows", "tiled", "tiled_8x8", "plain");
   const DType dtype = GENERATE(f32, f16);
   CAPTURE(variant, name_of(dtype));
   const auto build = [&](Builder& g) {
@@ -101,7 +101,7 @@ TEST_CASE("matmul reads transposed and sliced operands where they are", "[matmul
 
 TEST_CASE("matmul of a tensor with itself, reversed, stretched, and of a constant", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE("rows", "tiled", "plain");
+  const char* variant = GENERATE("rows", "tiled", "tiled_8x8", "plain");
   CAPTURE(variant);
   const auto build = [&](Builder& g) {
     Tensor x = g.input("x", f32, {19, 22});
@@ -116,7 +116,7 @@ TEST_CASE("matmul of a tensor with itself, reversed, stretched, and of a constan
 
 TEST_CASE("what follows a matmul joins its kernel", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE("rows", "tiled", "plain");
+  const char* variant = GENERATE("rows", "tiled", "tiled_8x8", "plain");
   const DType dtype = GENERATE(f32, bf16);
   CAPTURE(variant, name_of(dtype));
   const auto build = [&](Builder& g) {
@@ -135,7 +135,7 @@ TEST_CASE("what follows a matmul joins its kernel", "[matmul][gpu]") {
 
 TEST_CASE("matmul with run-time extents", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE("rows", "tiled", "plain");
+  const char* variant = GENERATE("rows", "tiled", "tiled_8x8", "plain");
   for (const double n : {0.0, 1.0, 17.0, 40.0}) {
     CAPTURE(variant, n);
     const auto build = [&](Builder& g) {

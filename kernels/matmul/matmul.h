@@ -11,6 +11,7 @@
 
 #include "kernels/matmul/layout.h"
 #include "kernels/matmul/reference.h"
+#include "kernels/matmul/tiled_8x8.h"
 #include "rlxgpu/compile/emit.h"
 #include "rlxgpu/compile/lower.h"
 #include "rlxgpu/graph/builder.h"
@@ -151,7 +152,9 @@ constexpr void matmul_plain_emit(Emit& e) {
 
 inline constexpr Variant kMatmulVariants[] = {
     {"rows", matmul_rows_accepts, matmul_rows_emit},
+    {"tiled_8x8", matmul_tiled_8x8_prefers, matmul_tiled_8x8_emit},
     {"tiled", nullptr, matmul_tiled_emit},
+    {"tiled_8x8", matmul_tiled_8x8_accepts, matmul_tiled_8x8_emit},  // where it is possible, but no first guess
     {"plain", nullptr, matmul_plain_emit},
 };
 
