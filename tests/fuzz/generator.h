@@ -68,6 +68,22 @@ class Generator {
     const bool weight = random.chance(0.2) && !shape.dynamic();
     return keep(weight ? g.param(name, dtype, shape) : g.input(name, dtype, shape));
   }
+  // One of the states, kept from run to run, or a new one.
+  Tensor any_state() {
+    if (!states_.empty() && random.chance(0.7)) return random.pick(states_);
+    Shape shape = any_shape();
+    while (shape.dynamic() || shape.count() == 0) shape = any_shape();
+    states_.push_back(keep(g.state("state" + std::to_string(sources_++), f32, shape)));
+    return states_.back();
+  }
+  // An op has changed the state in place: from now on it is `result`.
+  void replace_state(Tensor state, Tensor result) {
+    std::erase_if(pool_, [&](Tensor t) { return t.id() == state.id(); });
+    for (Tensor& known : states_) {
+      if (known.id() == state.id()) known = result;
+    }
+  }
+
   Tensor number(DType dtype) {
     const double value = dtype == boolean ? static_cast<double>(random.below(2)) : is_float(dtype) || dtype == c64 ? random.pick({0.5, 2.0, -1.25, 1.0, 0.0, 3.0}) : random.pick({1.0, 2.0, 0.0, 3.0});
     if ((dtype == f32 || dtype == i32 || dtype == u32) && random.chance(0.4)) return keep(g.scalar("s" + std::to_string(sources_++), dtype));
@@ -146,7 +162,7 @@ class Generator {
   }
 
   Evaluator values_;
-  std::vector<Tensor> pool_;
+  std::vector<Tensor> pool_, states_;
   Tensor last_;
   Dim extent_;
   int sources_ = 0;

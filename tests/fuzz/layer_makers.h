@@ -1,4 +1,4 @@
-// make_layers: the same few ops two or three times, each time almost the same.
+// make_layers: the same few ops two or three times, each time almost the same. make_accumulate: states.
 //
 // Equal groups of ops share kernels and are lowered once: what may go wrong there is to take for equal what
 // differs in an attribute, in the order of operands, or in which of them are one tensor.
@@ -12,6 +12,7 @@
 #include "kernels/movement/movement.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/softmax/softmax.h"
+#include "tests/executable/accumulate.h"
 #include "tests/fuzz/generator.h"
 
 namespace rlxgpu::fuzz {
@@ -45,6 +46,17 @@ inline Tensor make_layers(Generator& f) {
   Random details(f.random.next());
   for (int64_t layer = 0; layer < layers; ++layer) x = make_layer(f, x, Random(structure), details);
   return x;
+}
+
+// Adds something to a state in place; what was computed from the state before keeps its value.
+inline Tensor make_accumulate(Generator& f) {
+  const Tensor state = f.any_state();
+  const Tensor old = f.random.chance(0.5) ? transpose(sin(state)) : state * 0.5;
+  if (f.random.chance(0.5)) f.add(old);
+  const Tensor x = f.random.chance(0.3) ? cos(state) : f.source(f32, state.shape());
+  const Tensor result = testing::accumulate(state, x);
+  f.replace_state(state, result);
+  return f.random.chance(0.5) ? result : result * 2.0;
 }
 
 }  // namespace rlxgpu::fuzz
