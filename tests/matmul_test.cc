@@ -2,9 +2,11 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
+#include "catch2/generators/catch_generators_range.hpp"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/movement/movement.h"
 #include "tests/support/agree.h"
@@ -45,13 +47,17 @@ TEST_CASE("matmul: what is wrong is said", "[matmul]") {
   CHECK(error_of({boolean, {3, 4}}, {boolean, {4, 5}}) == "matmul(bool[3,4], bool[4,5]): needs real numbers");
 }
 
+// Every kernel, not only the favourite.
+const std::vector<const char*> kVariants = {"rows", "packed", "packed_split", "tiled", "tiled_8x8", "plain"};
+bool takes_integers(std::string_view variant) { return variant == "tiled" || variant == "plain"; }
+
 struct Sizes {
   Shape a, b;
   const char* why;
 };
 
 void check_product(const Device& device, const char* variant, const Sizes& sizes, DType a, DType b) {
-  if ((std::string_view(variant) == "rows" || std::string_view(variant) == "tiled_8x8") && !is_float(a)) return;
+  if (!takes_integers(variant) && !is_float(a)) return;
   CAPTURE(variant, sizes.why, name_of(a), name_of(b));
   const auto build = [&](Builder& g) { g.output("y", matmul(g.input("a", a, sizes.a), g.input("b", b, sizes.b))); };
   const int64_t k = sizes.a[sizes.a.rank() - 1];
@@ -60,10 +66,12 @@ void check_product(const Device& device, const char* variant, const Sizes& sizes
 
 TEST_CASE("matmul agrees with the reference, whatever the shapes", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE("rows", "tiled", "tiled_8x8", "plain");
+  const char* variant = GENERATE(from_range(kVariants));
   const Sizes sizes =
       GENERATE(Sizes{{1, 1}, {1, 1}, "smallest"},  //
                Sizes{{64, 64}, {64, 64}, "one tile"}, Sizes{{65, 33}, {33, 67}, "ragged on every edge"},
+               Sizes{{130, 68}, {68, 36}, "several tiles, vectors that end at edges"},
+               Sizes{{8, 1030}, {1030, 12}, "long sums"},  //
                Sizes{{1, 300}, {300, 70}, "one row"}, Sizes{{70, 300}, {300, 1}, "one column"},
                Sizes{{5, 0}, {0, 7}, "empty sums"}, Sizes{{0, 5}, {5, 7}, "no rows"},
                Sizes{{40}, {40, 9}, "a vector on the left"}, Sizes{{9, 40}, {40}, "a vector on the right"},
@@ -75,7 +83,7 @@ TEST_CASE("matmul agrees with the reference, whatever the shapes", "[matmul][gpu
 
 TEST_CASE("matmul agrees with the reference, whatever the types", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE("rows", "tiled", "tiled_8x8", "plain");
+  const char* variant = GENERATE(from_range(kVariants));
   const Sizes sizes = {{2, 17, 19}, {19, 23}, "odd everywhere: no row begins at a word"};
   for (const DType dtype : {f16, bf16, i32, u32, i8, u8}) check_product(device, variant, sizes, dtype, dtype);
   check_product(device, variant, sizes, f32, f16);
@@ -84,7 +92,7 @@ TEST_CASE("matmul agrees with the reference, whatever the types", "[matmul][gpu]
 
 TEST_CASE("matmul reads transposed and sliced operands where they are", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE("rows", "tiled", "tiled_8x8", "plain");
+  const char* variant = GENERATE(from_range(kVariants));
   const DType dtype = GENERATE(f32, f16);
   CAPTURE(variant, name_of(dtype));
   const auto build = [&](Builder& g) {
@@ -101,7 +109,7 @@ TEST_CASE("matmul reads transposed and sliced operands where they are", "[matmul
 
 TEST_CASE("matmul of a tensor with itself, reversed, stretched, and of a constant", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE("rows", "tiled", "tiled_8x8", "plain");
+  const char* variant = GENERATE(from_range(kVariants));
   CAPTURE(variant);
   const auto build = [&](Builder& g) {
     Tensor x = g.input("x", f32, {19, 22});
@@ -116,7 +124,7 @@ TEST_CASE("matmul of a tensor with itself, reversed, stretched, and of a constan
 
 TEST_CASE("what follows a matmul joins its kernel", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE("rows", "tiled", "tiled_8x8", "plain");
+  const char* variant = GENERATE(from_range(kVariants));
   const DType dtype = GENERATE(f32, bf16);
   CAPTURE(variant, name_of(dtype));
   const auto build = [&](Builder& g) {
@@ -135,7 +143,7 @@ TEST_CASE("what follows a matmul joins its kernel", "[matmul][gpu]") {
 
 TEST_CASE("matmul with run-time extents", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE("rows", "tiled", "tiled_8x8", "plain");
+  const char* variant = GENERATE(from_range(kVariants));
   for (const double n : {0.0, 1.0, 17.0, 40.0}) {
     CAPTURE(variant, n);
     const auto build = [&](Builder& g) {

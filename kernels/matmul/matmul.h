@@ -10,7 +10,9 @@
 #define KERNELS_MATMUL_MATMUL_H_
 
 #include "kernels/matmul/layout.h"
+#include "kernels/matmul/packed.h"
 #include "kernels/matmul/reference.h"
+#include "kernels/matmul/subgroup_matrix.h"
 #include "kernels/matmul/tiled_8x8.h"
 #include "rlxgpu/compile/emit.h"
 #include "rlxgpu/compile/lower.h"
@@ -155,6 +157,9 @@ inline constexpr Variant kMatmulVariants[] = {
     {"tiled_8x8", matmul_tiled_8x8_prefers, matmul_tiled_8x8_emit},
     {"tiled", nullptr, matmul_tiled_emit},
     {"tiled_8x8", matmul_tiled_8x8_accepts, matmul_tiled_8x8_emit},  // where it is possible, but no first guess
+    {"subgroup_matrix", matmul_subgroup_matrix_accepts, matmul_subgroup_matrix_emit},
+    {"packed", matmul_packed_accepts, matmul_packed_emit},
+    {"packed_split", matmul_packed_split_accepts, matmul_packed_split_emit},
     {"plain", nullptr, matmul_plain_emit},
 };
 

@@ -19,6 +19,7 @@
 //   //#end
 //   //#output y                            replaced by code that defines  fn y_put(i : u32, v : Elem)  and
 //   ...                                    fn y_map(i : u32, v : Elem) -> Stored  (v after the maps that follow)
+//                                          and fn y_put4(i : u32, v : vec4<Elem>), i % 4 == 0, if the default has it
 //   //#end
 //   //#raw a                               kept, with @binding(...) renumbered: the kernel reads the
 //   @group(0) @binding(1) var<storage, read> a : array<f32>;    buffer itself

@@ -86,7 +86,7 @@ class KernelRenderer {
     } else if (piece.kind == KernelFile::Kind::input) {
       input(file_.name(piece.name).text, *use);
     } else {
-      output(file_.name(piece.name).text, *use);
+      output(file_.name(piece.name).text, *use, file_.text_of(piece).find("_put4") != std::string_view::npos);
     }
   }
 
@@ -181,7 +181,8 @@ class KernelRenderer {
     out_ << "  return " << result << ";\n}\n";
   }
 
-  constexpr void output(std::string_view name, const SlotUse& use) {
+  // `four`: the kernel calls y_put4, too.
+  constexpr void output(std::string_view name, const SlotUse& use, bool four) {
     const LocalValue& value = values()[static_cast<size_t>(use.value)];
     const BindingType& type = bindings()[static_cast<size_t>(use.binding)];
     const std::string_view stored = wgsl_of(register_of(value.dtype));
@@ -202,6 +203,7 @@ class KernelRenderer {
            << "  let stored = " << name << "_map(i, v);\n";
       store(type, use.binding);
       out_ << "}\n";
+      if (four) put4(name, type, use.binding, wgsl_of(register_of(given.dtype)));
     } else {
       out_ << "fn " << name << "_word(w : u32) {\n";
       whole_word(name, type, use.binding, value.shape.count());
@@ -221,6 +223,26 @@ class KernelRenderer {
     out_ << "  let shift = (i % " << lanes << "u) * " << bits << "u;\n"
          << "  atomicAnd(&b" << binding << "[i / " << lanes << "u], ~(" << ((1u << bits) - 1) << "u << shift));\n"
          << "  atomicOr(&b" << binding << "[i / " << lanes << "u], bits_" << name_of(type.dtype) << "(stored) << shift);\n";
+  }
+
+  // Four neighbours from a multiple of four on, by the one invocation that owns them: whole words.
+  constexpr void put4(std::string_view name, const BindingType& type, int binding, std::string_view given) {
+    const int lanes = per_word(type.dtype);
+    constexpr char kParts[] = {'x', 'y', 'z', 'w'};
+    out_ << "fn " << name << "_put4(i : u32, v : vec4<" << given << ">) {\n";
+    for (int first = 0; first < 4; first += lanes) {
+      if (lanes == 1) {
+        out_ << "  b" << binding << "[i + " << first << "u] = " << name << "_map(i + " << first << "u, v." << kParts[first] << ");\n";
+        continue;
+      }
+      out_ << "  atomicStore(&b" << binding << "[i / " << lanes << "u + " << first / lanes << "u], ";
+      for (int lane = 0; lane < lanes; ++lane) {
+        out_ << (lane > 0 ? " | (" : "(") << "bits_" << name_of(type.dtype) << '(' << name << "_map(i + " << first + lane << "u, v."
+             << kParts[first + lane] << ")) << " << lane * (32 / lanes) << "u)";
+      }
+      out_ << ");\n";
+    }
+    out_ << "}\n";
   }
 
   // All elements of one word, by the one invocation that owns it; beyond the end they are zero.

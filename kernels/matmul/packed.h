@@ -1,0 +1,197 @@
+// The variants "packed" and "packed_split" of matmul: both operands are copied into strips first, then multiplied from
+// registers without barriers. For adapters that run on a CPU.
+//
+// Any float types, layouts and sizes. The copies are f32 and cost a few percent of a large product.
+#ifndef KERNELS_MATMUL_PACKED_H_
+#define KERNELS_MATMUL_PACKED_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "kernels/matmul/layout.h"
+#include "kernels/matmul/wide.h"
+#include "rlxgpu/compile/emit.h"
+#include "rlxgpu/compile/lower.h"
+
+namespace rlxgpu {
+
+inline constexpr KernelFile kMatmulPackFile(
+#include "kernels/matmul/pack.wgsl"
+);
+inline constexpr KernelFile kMatmulPackedFile(
+#include "kernels/matmul/packed.wgsl"
+);
+inline constexpr KernelFile kMatmulSplitSumFile(
+#include "kernels/matmul/split_sum.wgsl"
+);
+
+namespace packed {
+
+// What a workgroup does: 4 * rows rows and 32 columns, in `steps` steps of four products; `splits` of them share a sum.
+struct Tiling {
+  int64_t rows = 1, tiles_m = 1, tiles_n = 1, steps = 1, splits = 1;
+  int64_t a_batches = 1, b_batches = 1;  // matrices to copy
+  constexpr int64_t a_vectors() const { return a_batches * tiles_m * steps * 4 * rows; }
+  constexpr int64_t b_vectors() const { return b_batches * tiles_n * steps * 32; }
+};
+
+// A step costs as much as its rows and nine more (measured on lavapipe), so a few rows beyond a multiple of 64 are
+// better spread over tiles of fewer rows.
+constexpr int64_t rows_for(int64_t m) {
+  int64_t best = 1, best_cost = 0;
+  for (int64_t rows : {16, 12, 10, 8, 6, 5, 4, 3, 2, 1}) {
+    const int64_t cost = ceil_div(m, 4 * rows) * (4 * rows + 9);
+    if (best_cost == 0 || cost < best_cost) best = rows, best_cost = cost;
+  }
+  return best;
+}
+
+constexpr bool is_broadcast(const MatmulLayout& layout, bool of_a) {
+  for (const MatmulLayout::BatchAxis& axis : layout.batch) {
+    if ((of_a ? axis.a : axis.b) != 0) return false;
+  }
+  return true;
+}
+
+constexpr Tiling tiling_of(const MatmulLayout& layout, int64_t splits) {
+  Tiling tiling;
+  tiling.rows = rows_for(layout.m);
+  tiling.tiles_m = ceil_div(layout.m, 4 * tiling.rows);
+  tiling.tiles_n = ceil_div(layout.n, 32);
+  tiling.steps = layout.k == 0 ? 1 : ceil_div(layout.k, 4);
+  tiling.splits = ceil_div(tiling.steps, ceil_div(tiling.steps, splits < tiling.steps ? splits : tiling.steps));
+  tiling.a_batches = is_broadcast(layout, true) ? 1 : layout.batches;
+  tiling.b_batches = is_broadcast(layout, false) ? 1 : layout.batches;
+  return tiling;
+}
+
+// alias Words, and load(i) or load4(i).
+constexpr std::string_view load_text(DType dtype, bool wide) {
+  if (dtype == DType::f16) {
+    return wide ? "alias Words = vec2u;\nfn load4(i : u32) -> vec4f {\n  let words = x[i / 4u];\n"
+                  "  return vec4f(unpack2x16float(words.x), unpack2x16float(words.y));\n}"
+                : "alias Words = u32;\nfn load(i : u32) -> f32 {\n  let pair = unpack2x16float(x[i >> 1u]);\n"
+                  "  return select(pair.x, pair.y, (i & 1u) == 1u);\n}";
+  }
+  if (dtype == DType::bf16) {
+    return wide ? "alias Words = vec2u;\nfn load4(i : u32) -> vec4f {\n  let words = x[i / 4u];\n"
+                  "  return bitcast<vec4f>(vec4u(words.x << 16u, words.x & 0xffff0000u, words.y << 16u, words.y & "
+                  "0xffff0000u));\n}"
+                : "alias Words = u32;\nfn load(i : u32) -> f32 {\n  let word = x[i >> 1u];\n"
+                  "  return bitcast<f32>(select(word << 16u, word & 0xffff0000u, (i & 1u) == 1u));\n}";
+  }
+  return wide ? "alias Words = vec4f;\nfn load4(i : u32) -> vec4f { return x[i / 4u]; }"
+              : "alias Words = f32;\nfn load(i : u32) -> f32 { return x[i]; }";
+}
+
+// The copy of operand 0 or 1 in strips.
+constexpr Ref pack(Emit& e, const MatmulLayout& layout, const Tiling& tiling, int operand) {
+  const bool of_a = operand == 0;
+  const int64_t vectors = of_a ? tiling.a_vectors() : tiling.b_vectors();
+  const bool one = (of_a ? tiling.a_batches : tiling.b_batches) == 1;
+  const bool wide = of_a ? wide_a(layout, 4) == Wide::along_k : wide_b(layout, 4) == Wide::across_k;
+  const Ref strips = e.scratch(f32, {vectors * 4});
+  const FoldedGrid grid = fold_grid(ceil_div(vectors, 64), e.target().max_groups);
+  Dispatch dispatch = e.dispatch(kMatmulPackFile);
+  const auto number = [&](std::string_view name, int64_t value) {
+    dispatch.number(name, static_cast<uint32_t>(value));
+  };
+  number("kVectors", vectors);
+  number("kStrips", of_a ? tiling.tiles_m : tiling.tiles_n);
+  number("kStrip", of_a ? 4 * tiling.rows : 8);
+  number("kWalk", of_a ? tiling.steps : 4 * tiling.steps);
+  number("kAlongK", of_a);
+  number("kLines", of_a ? layout.m : layout.n), number("kK", layout.k);
+  number("kOffset", of_a ? layout.a_offset : layout.b_offset);
+  number("kLineStep", of_a ? layout.a_row : layout.b_col), number("kKStep", of_a ? layout.a_col : layout.b_row);
+  constexpr std::string_view kExtents[] = {"kBatch0", "kBatch1", "kBatch2", "kBatch3", "kBatch4", "kBatch5"};
+  constexpr std::string_view kSteps[] = {"kBatchStep0", "kBatchStep1", "kBatchStep2",
+                                         "kBatchStep3", "kBatchStep4", "kBatchStep5"};
+  for (int i = 0; i < MatmulLayout::kBatchAxes; ++i) {
+    number(kExtents[i], one ? 1 : layout.batch[i].extent);
+    number(kSteps[i], of_a ? layout.batch[i].a : layout.batch[i].b);
+  }
+  number("kRow", grid.row * 64);
+  dispatch.extent("products", layout.products)
+      .flag("WIDE", wide)
+      .slot("load", load_text(e.call().operand(operand).dtype, wide))
+      .raw("x", e.operand(operand))
+      .raw("strips", strips, true)
+      .grid(grid.row, grid.rows);
+  return strips;
+}
+
+constexpr void emit(Emit& e, const MatmulLayout& layout, const Tiling& tiling) {
+  const Ref a = pack(e, layout, tiling, 0), b = pack(e, layout, tiling, 1);
+  const int64_t count = layout.batches * layout.m * layout.n;
+  const int64_t tiles = tiling.splits * layout.batches * tiling.tiles_m * tiling.tiles_n;
+  const Ref sums = tiling.splits > 1 ? e.scratch(f32, {tiling.splits * count}) : e.result();
+  const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
+  e.dispatch(kMatmulPackedFile)
+      .number("kM", layout.m)
+      .number("kN", layout.n)
+      .number("kSteps", tiling.steps)
+      .number("kSplits", tiling.splits)
+      .number("kSplitSteps", ceil_div(tiling.steps, tiling.splits))
+      .number("kBatches", layout.batches)
+      .number("kABatches", tiling.a_batches)
+      .number("kBBatches", tiling.b_batches)
+      .number("kRows", tiling.rows)
+      .number("kTiles", tiles)
+      .number("kGridRow", grid.row)
+      .raw("a", a)
+      .raw("b", b)
+      .output("y", sums)
+      .grid(grid.row, grid.rows);
+  if (tiling.splits == 1) return;
+  const FoldedGrid rows = fold_grid(ceil_div(count, 64), e.target().max_groups);
+  e.dispatch(kMatmulSplitSumFile)
+      .number("kCount", count)
+      .number("kSplits", tiling.splits)
+      .number("kRow", rows.row * 64)
+      .raw("parts", sums)
+      .output("y", e.result())
+      .grid(rows.row, rows.rows);
+}
+
+constexpr int64_t tiles_of(const MatmulLayout& layout) {
+  return layout.batches * ceil_div(layout.m, 4 * rows_for(layout.m)) * ceil_div(layout.n, 32);
+}
+
+}  // namespace packed
+
+// The sizes of a product, before its operands' places are known.
+constexpr MatmulLayout matmul_sizes(const Call& call) {
+  const View a = {0, dense_strides(call.operand(0).shape)}, b = {0, dense_strides(call.operand(1).shape)};
+  return matmul_layout(call, a, b);
+}
+
+constexpr bool matmul_packed_accepts(const Call& call, const Target& target) {
+  if (target.adapter_class != AdapterClass::software && target.adapter_class != AdapterClass::unknown) return false;
+  if (!is_float(call.result().dtype)) return false;
+  const MatmulLayout layout = matmul_sizes(call);
+  const packed::Tiling tiling = packed::tiling_of(layout, 1);
+  const auto most = static_cast<int64_t>(target.max_binding_bytes / 16);
+  return tiling.a_vectors() <= most && tiling.b_vectors() <= most;
+}
+
+constexpr bool matmul_packed_split_accepts(const Call& call, const Target& target) {
+  return matmul_packed_accepts(call, target) &&
+         8 * call.result().shape.count() * 4 <= static_cast<int64_t>(target.max_binding_bytes);
+}
+
+constexpr void matmul_packed_emit(Emit& e) {
+  const MatmulLayout layout = matmul_layout(e.call(), e.view(0), e.view(1));
+  packed::emit(e, layout, packed::tiling_of(layout, 1));
+}
+
+// Eight workgroups, enough for the threads of a CPU to share evenly, where there are fewer tiles.
+constexpr void matmul_packed_split_emit(Emit& e) {
+  const MatmulLayout layout = matmul_layout(e.call(), e.view(0), e.view(1));
+  const int64_t tiles = packed::tiles_of(layout), splits = tiles < 1 ? 1 : ceil_div(8, tiles);
+  packed::emit(e, layout, packed::tiling_of(layout, splits < 2 ? 2 : splits));
+}
+
+}  // namespace rlxgpu
+
+#endif  // KERNELS_MATMUL_PACKED_H_
