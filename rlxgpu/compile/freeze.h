@@ -3,8 +3,8 @@
 //
 //   static_assert(Frozen<Mlp, kPortable>::view.steps.size() == 2);
 //
-// In two stages, graph and program, each evaluated twice, once for the sizes and once for the contents,
-// because a constant cannot keep heap memory. A graph with an error does not compile: the error's text is in the message.
+// In two stages, graph and program. A constant cannot keep heap memory, so each needs its sizes before its
+// contents: the graph is traced twice; the program is made once into arrays of likely sizes, then copied. A graph with an error does not compile: the error's text is in the message.
 #ifndef RLXGPU_COMPILE_FREEZE_H_
 #define RLXGPU_COMPILE_FREEZE_H_
 
@@ -22,6 +22,13 @@ struct ProgramSizes {
   size_t buffers = 0, tensors = 0, ports = 0, scalars = 0, steps = 0, bindings = 0, step_immediates = 0, words = 0;
   size_t specs = 0, values = 0, operands = 0, attrs = 0, slots = 0, params = 0, binding_types = 0, immediates = 0;
   size_t names = 0, error = 0;
+
+  constexpr bool fit(const ProgramSizes& most) const {
+    return buffers <= most.buffers && tensors <= most.tensors && ports <= most.ports && scalars <= most.scalars && steps <= most.steps &&
+           bindings <= most.bindings && step_immediates <= most.step_immediates && words <= most.words && specs <= most.specs &&
+           values <= most.values && operands <= most.operands && attrs <= most.attrs && slots <= most.slots && params <= most.params &&
+           binding_types <= most.binding_types && immediates <= most.immediates && names <= most.names;
+  }
 };
 
 constexpr ProgramSizes sizes_of(const Program& p) {
@@ -31,33 +38,41 @@ constexpr ProgramSizes sizes_of(const Program& p) {
           k.slots.size(),    k.params.size(),   k.bindings.size(), k.immediates.size(), p.names.size(), p.error.size()};
 }
 
-template <ProgramSizes kSizes>
+// Holds any program of at most these sizes.
+template <ProgramSizes kMost>
 struct FrozenProgram {
-  FrozenPool<BufferDecl, kSizes.buffers> buffers;
-  FrozenPool<TensorDecl, kSizes.tensors> tensors;
-  FrozenPool<Port, kSizes.ports> ports;
-  FrozenPool<ScalarDecl, kSizes.scalars> scalars;
-  FrozenPool<Step, kSizes.steps> steps;
-  FrozenPool<StepBinding, kSizes.bindings> bindings;
-  FrozenPool<int32_t, kSizes.step_immediates> step_immediates;
-  FrozenPool<uint32_t, kSizes.words> words;
-  FrozenPool<KernelSpec, kSizes.specs> specs;
-  FrozenPool<LocalValue, kSizes.values> values;
-  FrozenPool<int32_t, kSizes.operands> operands;
-  FrozenPool<int64_t, kSizes.attrs> attrs;
-  FrozenPool<SlotUse, kSizes.slots> slots;
-  FrozenPool<ParamUse, kSizes.params> params;
-  FrozenPool<BindingType, kSizes.binding_types> binding_types;
-  FrozenPool<DType, kSizes.immediates> immediates;
-  FrozenPool<char, kSizes.names> names;
+  ProgramSizes sizes;
+  FrozenPool<BufferDecl, kMost.buffers> buffers;
+  FrozenPool<TensorDecl, kMost.tensors> tensors;
+  FrozenPool<Port, kMost.ports> ports;
+  FrozenPool<ScalarDecl, kMost.scalars> scalars;
+  FrozenPool<Step, kMost.steps> steps;
+  FrozenPool<StepBinding, kMost.bindings> bindings;
+  FrozenPool<int32_t, kMost.step_immediates> step_immediates;
+  FrozenPool<uint32_t, kMost.words> words;
+  FrozenPool<KernelSpec, kMost.specs> specs;
+  FrozenPool<LocalValue, kMost.values> values;
+  FrozenPool<int32_t, kMost.operands> operands;
+  FrozenPool<int64_t, kMost.attrs> attrs;
+  FrozenPool<SlotUse, kMost.slots> slots;
+  FrozenPool<ParamUse, kMost.params> params;
+  FrozenPool<BindingType, kMost.binding_types> binding_types;
+  FrozenPool<DType, kMost.immediates> immediates;
+  FrozenPool<char, kMost.names> names;
 
-  constexpr explicit FrozenProgram(const Program& p) {
+  constexpr explicit FrozenProgram(const Program& p) : sizes(sizes_of(p)) {
+    if (!sizes.fit(kMost)) return;  // the sizes are all that is wanted
     const SpecPools& k = p.kernels;
-    buffers.fill(p.buffers.data()), tensors.fill(p.tensors.data()), ports.fill(p.ports.data()), scalars.fill(p.scalars.data());
-    steps.fill(p.steps.data()), bindings.fill(p.bindings.data()), step_immediates.fill(p.step_immediates.data());
-    words.fill(p.words.data()), specs.fill(k.specs.data()), values.fill(k.values.data()), operands.fill(k.operands.data());
-    attrs.fill(k.attrs.data()), slots.fill(k.slots.data()), params.fill(k.params.data());
-    binding_types.fill(k.bindings.data()), immediates.fill(k.immediates.data()), names.fill(p.names.view().data());
+    fill(p.buffers.data(), p.tensors.data(), p.ports.data(), p.scalars.data(), p.steps.data(), p.bindings.data(),
+         p.step_immediates.data(), p.words.data(), k.specs.data(), k.values.data(), k.operands.data(), k.attrs.data(),
+         k.slots.data(), k.params.data(), k.bindings.data(), k.immediates.data(), p.names.view().data());
+  }
+  // The same program in an array of other sizes.
+  template <ProgramSizes kOther>
+  constexpr explicit FrozenProgram(const FrozenProgram<kOther>& p) : sizes(p.sizes) {
+    fill(p.buffers.items, p.tensors.items, p.ports.items, p.scalars.items, p.steps.items, p.bindings.items,
+         p.step_immediates.items, p.words.items, p.specs.items, p.values.items, p.operands.items, p.attrs.items,
+         p.slots.items, p.params.items, p.binding_types.items, p.immediates.items, p.names.items);
   }
   constexpr ProgramView view(const Target& target) const {
     return {target,
@@ -70,7 +85,18 @@ struct FrozenProgram {
             step_immediates.view(),
             words.view(),
             {specs.view(), values.view(), operands.view(), attrs.view(), slots.view(), params.view(), binding_types.view(), immediates.view()},
-            {names.items, kSizes.names}};
+            {names.items, kMost.names}};
+  }
+
+ private:
+  constexpr void fill(const BufferDecl* b, const TensorDecl* t, const Port* p, const ScalarDecl* c, const Step* s, const StepBinding* sb,
+                      const int32_t* si, const uint32_t* w, const KernelSpec* ks, const LocalValue* v, const int32_t* o,
+                      const int64_t* a, const SlotUse* su, const ParamUse* pu, const BindingType* bt, const DType* im, const char* n) {
+    buffers.fill(b, sizes.buffers), tensors.fill(t, sizes.tensors), ports.fill(p, sizes.ports), scalars.fill(c, sizes.scalars);
+    steps.fill(s, sizes.steps), bindings.fill(sb, sizes.bindings), step_immediates.fill(si, sizes.step_immediates);
+    words.fill(w, sizes.words), specs.fill(ks, sizes.specs), values.fill(v, sizes.values), operands.fill(o, sizes.operands);
+    attrs.fill(a, sizes.attrs), slots.fill(su, sizes.slots), params.fill(pu, sizes.params);
+    binding_types.fill(bt, sizes.binding_types), immediates.fill(im, sizes.immediates), names.fill(n, sizes.names);
   }
 };
 
@@ -88,8 +114,29 @@ constexpr Program build_program(const Target& target) {
   }
 }
 
+// Sizes that the program of a graph seldom exceeds, so that it need not be made twice.
+constexpr ProgramSizes likely_sizes(const GraphSizes& g) {
+  const size_t n = g.nodes;
+  return {n + 8,  n + 32, n + 8, g.scalars, n + 16, 4 * n + 32, g.scalars * 4 + 16, g.words + 64, n / 8 + 24, n / 4 + 160,
+          n / 4 + 160, n / 4 + 320, n / 8 + 96, n / 4 + 480, n / 8 + 128, 16, g.names + n + 1024, 0};
+}
+
 template <typename G, const Target& kTarget>
-inline constexpr ProgramSizes kProgramSizes = sizes_of(build_program<G>(kTarget));
+inline constexpr FrozenProgram<likely_sizes(kGraphSizes<G>)> kLikelyProgram{build_program<G>(kTarget)};
+
+template <typename G, const Target& kTarget>
+inline constexpr ProgramSizes kProgramSizes = kLikelyProgram<G, kTarget>.sizes;
+
+// The program in arrays of its own sizes.
+template <typename G, const Target& kTarget>
+constexpr FrozenProgram<kProgramSizes<G, kTarget>> freeze_program() {
+  using Exact = FrozenProgram<kProgramSizes<G, kTarget>>;
+  if constexpr (kProgramSizes<G, kTarget>.fit(likely_sizes(kGraphSizes<G>))) {
+    return Exact(kLikelyProgram<G, kTarget>);
+  } else {
+    return Exact(build_program<G>(kTarget));
+  }
+}
 
 template <typename G, const Target& kTarget>
 constexpr auto error_text() {
@@ -131,7 +178,7 @@ template <typename G, const Target& kTarget = kPortable>
 struct Frozen {
   static constexpr const ProgramSizes& sizes = internal::kProgramSizes<G, kTarget>;
   static_assert(internal::CheckGraph<G, kTarget>::kDone);
-  static constexpr FrozenProgram<sizes> program{internal::build_program<G>(kTarget)};
+  static constexpr FrozenProgram<sizes> program = internal::freeze_program<G, kTarget>();
   static constexpr ProgramView view = program.view(kTarget);
 };
 
