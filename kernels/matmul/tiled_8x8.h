@@ -22,7 +22,8 @@ inline constexpr char kWideF16[] =
     "  return vec4f(unpack2x16float(words.x), unpack2x16float(words.y));\n}";
 inline constexpr char kWideBf16[] =
     "alias @Words = vec2u;\nfn $_load(i : u32) -> vec4f {\n  let words = $[i / 4u].xxyy;\n"
-    "  return bitcast<vec4f>(select(words << vec4u(16u), words & vec4u(0xffff0000u), vec4(false, true, false, true)));\n}";
+    "  return bitcast<vec4f>(select(words << vec4u(16u), words & vec4u(0xffff0000u), vec4(false, true, false, "
+    "true)));\n}";
 inline constexpr char kWideSome[] =
     "fn $_some(i : u32, count : u32) -> vec4f {\n"
     "  if (count == 0u) { return vec4f(); }\n"

@@ -1,0 +1,116 @@
+// Matmul kernels for real GPUs, in all the ways they read operands: vectors along either axis, or element by element.
+#include <string>
+#include <vector>
+
+#include "catch2/catch_test_macros.hpp"
+#include "catch2/generators/catch_generators.hpp"
+#include "kernels/elementwise/elementwise.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/movement/movement.h"
+#include "tests/support/agree.h"
+#include "tests/support/gpu.h"
+#include "tests/support/tolerance.h"
+
+namespace rlxgpu::testing {
+namespace {
+
+bool has_units(const Device& device, DType dtype) {
+  return subgroup_matrix::plan_for(dtype, device.target()).shape.m != 0;
+}
+
+struct Product {
+  int64_t batch, m, n, k;
+  bool a_transposed, b_transposed;
+  const char* why;
+};
+
+void check(const Device& device, const char* variant, DType dtype, const Product& p) {
+  CAPTURE(variant, name_of(dtype), p.why, p.m, p.n, p.k, p.a_transposed, p.b_transposed);
+  const auto build = [&](Builder& g) {
+    const auto matrix = [&](const char* name, int64_t rows, int64_t cols, bool transposed) {
+      const Tensor x = g.input(name, dtype, {p.batch, transposed ? cols : rows, transposed ? rows : cols});
+      return transposed ? transpose(x, {0, 2, 1}) : x;
+    };
+    g.output("y", matmul(matrix("a", p.m, p.k, p.a_transposed), matrix("b", p.k, p.n, p.b_transposed)));
+  };
+  check_agrees(device, build, {.bound = dot_bound(dtype, p.k, 4.0), .choices = {{"matmul", variant}}});
+}
+
+const std::vector<Product> kProducts = {
+    {1, 72, 80, 24, false, false, "whole vectors, ragged tiles"},
+    {2, 72, 80, 40, true, true, "the same, both transposed"},
+    {1, 136, 24, 56, false, true, "b transposed"},
+    {1, 24, 136, 16, true, false, "a transposed, one whole step of k"},
+    {1, 33, 35, 37, false, false, "no vectors"},
+    {1, 33, 35, 37, true, true, "no vectors, both transposed"},
+    {2, 20, 12, 4, false, false, "vectors of four, not of eight"},
+    {1, 16, 16, 0, false, false, "empty sums"},
+    {1, 8, 8, 1, true, false, "one product"},
+};
+
+TEST_CASE("tiled_8x8 in all its ways to read", "[matmul][gpu]") {
+  const Device device = device_or_skip();
+  const DType dtype = GENERATE(f32, f16, bf16);
+  for (const Product& p : kProducts) check(device, "tiled_8x8", dtype, p);
+}
+
+TEST_CASE("tiled_8x8 with the largest tiles", "[matmul][gpu]") {
+  const Device device = device_or_skip();
+  check(device, "tiled_8x8", f32, {64, 12, 20, 12, false, false, "a tile for each of the batch"});
+  check(device, "tiled_8x8", f32, {16, 136, 132, 20, false, true, "two tiles in both directions"});
+  check(device, "tiled_8x8", f16, {64, 9, 7, 11, false, false, "no vectors"});
+}
+
+TEST_CASE("subgroup_matrix in all its ways to read", "[matmul][gpu]") {
+  const Device device = device_or_skip();
+  const DType dtype = GENERATE(f16, f32);
+  if (!has_units(device, dtype)) SKIP("no matrix units for " << name_of(dtype));
+  for (const Product& p : kProducts) check(device, "subgroup_matrix", dtype, p);
+}
+
+TEST_CASE("subgroup_matrix with what follows, views, broadcast and run-time extents", "[matmul][gpu]") {
+  const Device device = device_or_skip();
+  if (!has_units(device, f16)) SKIP("no matrix units for f16");
+  const auto fused = [](Builder& g) {
+    const Tensor y = matmul(g.input("x", f16, {2, 3, 20, 40}), g.param("w", f16, {40, 24})) * 0.25f;
+    g.output("y", relu(y + g.param("bias", f16, {24})) + g.input("residual", f16, {2, 3, 20, 24}));
+  };
+  check_agrees(device, fused,
+               {.bound = dot_bound(f16, 40, 4.0) + Bound{4 * 64 * epsilon_of(f16), 0},
+                .choices = {{"matmul", "subgroup_matrix"}}});
+  const auto views = [](Builder& g) {
+    const Tensor x = g.input("x", f16, {24, 32});
+    g.output("reversed", matmul(reverse(x, {0, 1}), reverse(transpose(x), {0, 1})));
+    g.output("sliced", matmul(slice(x, {3, 8}, {21, 24}), slice(transpose(x), {8, 1}, {24, 23})));
+    g.output("stretched", matmul(expand(slice(x, {0, 8}, {1, 32}), {5, 24}), x));
+    g.output("vector", matmul(slice(x, {1, 0}, {2, 24}), x));
+  };
+  check_agrees(device, views, {.bound = dot_bound(f16, 32, 4.0), .choices = {{"matmul", "subgroup_matrix"}}});
+  for (const double n : {0.0, 1.0, 17.0, 40.0}) {
+    CAPTURE(n);
+    const auto extents = [](Builder& g) {
+      const Dim some = g.extent("n", 40);
+      g.output("y", matmul(g.input("x", f16, {16, some}), g.input("w", f16, {some, 24})));
+    };
+    check_agrees(device, extents,
+                 {.bound = dot_bound(f16, 40, 4.0), .choices = {{"matmul", "subgroup_matrix"}}, .numbers = {{"n", n}}});
+  }
+}
+
+TEST_CASE("matrix units are never the first guess", "[matmul]") {
+  Target target;
+  target.shader_f16 = target.subgroups = target.subgroup_size_control = true;
+  target.subgroup_min = 8, target.subgroup_max = 64;
+  target.matrix[target.matrix_count++] = {f16, f32, 16, 16, 16};
+  for (const AdapterClass adapter : {AdapterClass::software, AdapterClass::discrete, AdapterClass::unknown}) {
+    target.adapter_class = adapter;
+    Builder g;
+    g.output("y", matmul(g.input("a", f16, {256, 256}), g.input("b", f16, {256, 256})));
+    const Program program = compile(g.graph(), target);
+    REQUIRE(program.steps.size() == 1);
+    CHECK(view_of(program, target).name(program.steps[0].label).find("subgroup_matrix") == std::string_view::npos);
+  }
+}
+
+}  // namespace
+}  // namespace rlxgpu::testing
