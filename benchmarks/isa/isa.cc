@@ -1,0 +1,194 @@
+// isa: every matmul specialisation, compiled for a GPU that need not be there, and what its inner loop is made of.
+//
+//   ./dev isa [FILTER] [--listing]      # rows whose name contains FILTER; --listing prints their instructions, too
+//
+// The compiler is the first Vulkan driver's: ./dev isa gives it RADV for navi31. Nothing runs.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "benchmarks/isa/gpu_compiler.h"
+#include "benchmarks/isa/listing.h"
+#include "kernels/elementwise/elementwise.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/movement/movement.h"
+#include "rlxgpu/compile/compile.h"
+#include "rlxgpu/tools/process.h"
+#include "rlxgpu/tools/tint.h"
+#include "rlxgpu/wgsl/render.h"
+
+namespace rlxgpu::isa {
+namespace {
+
+// What Dawn would report for it, as far as kernels care.
+constexpr Target kNavi31 = [] {
+  Target target;
+  target.adapter_class = AdapterClass::discrete;
+  target.shader_f16 = target.subgroups = target.subgroup_size_control = true;
+  target.subgroup_min = 32, target.subgroup_max = 64;
+  target.matrix[target.matrix_count++] = {f16, f32, 16, 16, 16};
+  target.matrix[target.matrix_count++] = {i8, i32, 16, 16, 16};
+  target.matrix[target.matrix_count++] = {u8, u32, 16, 16, 16};
+  return target;
+}();
+
+struct Case {
+  const char* name;
+  DType dtype;
+  int64_t batch, m, n, k;
+  bool b_transposed = false, a_transposed = false, epilogue = false;
+};
+constexpr Case kCases[] = {
+    {"1024", f32, 1, 1024, 1024, 1024},
+    {"1024 b'", f32, 1, 1024, 1024, 1024, true},
+    {"1024 a'", f32, 1, 1024, 1024, 1024, false, true},
+    {"1024 gelu(x+bias)", f32, 1, 1024, 1024, 1024, false, false, true},
+    {"1001 (ragged)", f32, 1, 1001, 1001, 1001},
+    {"256", f32, 1, 256, 256, 256},
+    {"1024", f16, 1, 1024, 1024, 1024},
+    {"1024 b'", f16, 1, 1024, 1024, 1024, true},
+    {"1024 a'", f16, 1, 1024, 1024, 1024, false, true},
+    {"1001 (ragged)", f16, 1, 1001, 1001, 1001},
+    {"1024", bf16, 1, 1024, 1024, 1024},
+    {"1024", i8, 1, 1024, 1024, 1024},
+    {"1x4096x4096", f32, 1, 1, 4096, 4096},
+    {"1x4096x4096 b'", f16, 1, 1, 4096, 4096, true},
+    {"64x64x8192", f32, 1, 64, 64, 8192},
+    {"12 of 128x128x64", f32, 12, 128, 128, 64},
+};
+
+void build(Builder& g, const Case& c) {
+  const auto matrix = [&](const char* name, int64_t rows, int64_t cols, bool transposed) {
+    Shape shape;
+    if (c.batch > 1) shape.push_back(Dim{c.batch});
+    shape.push_back(Dim{transposed ? cols : rows});
+    shape.push_back(Dim{transposed ? rows : cols});
+    const Tensor x = g.input(name, c.dtype, shape);
+    return transposed ? transpose(x) : x;
+  };
+  Tensor y = matmul(matrix("a", c.m, c.k, c.a_transposed), matrix("b", c.k, c.n, c.b_transposed));
+  if (c.epilogue) y = gelu(y + g.param("bias", c.dtype, {c.n}));
+  g.output("y", y);
+}
+
+absl::StatusOr<std::vector<uint32_t>> spirv_of(std::string_view wgsl) {
+  const std::string path = absl::StrCat(std::filesystem::temp_directory_path().string(), "/isa.", ::getpid(), ".spv");
+  const tools::ProcessResult tint =
+      tools::run_process({tools::tint_program(), "--format", "spirv", "-o", path, "-if", "wgsl", "-"}, wgsl);
+  if (tint.exit_code != 0) return absl::InvalidArgumentError(absl::StrCat("tint: ", tint.output));
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  std::filesystem::remove(path);
+  std::vector<uint32_t> words(bytes.size() / 4);
+  std::memcpy(words.data(), bytes.data(), words.size() * 4);
+  return words;
+}
+
+// Of kernels that ask for one: const kSubgroup = 32u.
+uint32_t subgroup_size_of(std::string_view wgsl) {
+  constexpr std::string_view kName = "const kSubgroup = ";
+  const size_t at = wgsl.find(kName);
+  if (at == std::string_view::npos || wgsl.find("@subgroup_size(") == std::string_view::npos) return 0;
+  return static_cast<uint32_t>(std::strtoul(wgsl.data() + at + kName.size(), nullptr, 10));
+}
+
+std::string ratio(int part, int whole) {
+  return part == 0 ? "" : whole == 0 ? "all" : absl::StrFormat("%.1f", static_cast<double>(part) / whole);
+}
+
+absl::Status print_row(const GpuCompiler& compiler, const std::string& name, std::string_view wgsl, const Step& step,
+                       bool listing) {
+  absl::StatusOr<std::vector<uint32_t>> spirv = spirv_of(wgsl);
+  if (!spirv.ok()) return spirv.status();
+  KernelLayout layout;
+  layout.bindings = static_cast<uint32_t>(step.bindings.count);
+  layout.immediate_bytes = static_cast<uint32_t>(step.immediates.count) * 4;
+  layout.subgroup_size = subgroup_size_of(wgsl);
+  absl::StatusOr<CompiledKernel> kernel = compiler.compile(*spirv, layout);
+  if (!kernel.ok()) return kernel.status();
+  const InstructionMix mix = mix_of_inner_loop(kernel->listing);
+  const std::string wmma =
+      mix.wmma == 0 ? ""
+                    : absl::StrFormat("%.2f", mix.loads() == 0 ? 0.0 : static_cast<double>(mix.wmma) / mix.loads());
+  absl::PrintF("| %-42s | %4d | %5d | %6d | %5d | %5d | %4d | %4d | %3d | %3d | %6d | %5d | %9s | %9s |\n", name,
+               kernel->subgroup_size, kernel->statistic("VGPRs"),
+               kernel->statistic("Spilled VGPRs") + kernel->statistic("Spilled SGPRs"), kernel->statistic("LDS size"),
+               kernel->statistic("Subgroups per SIMD"), mix.fma, mix.wmma, mix.lds(), mix.memory(), mix.narrow_loads,
+               mix.other, mix.fma == 0 ? "" : ratio(mix.fma, mix.lds() + mix.memory()), wmma);
+  if (listing) std::puts(kernel->listing.c_str());
+  return absl::OkStatus();
+}
+
+absl::Status run(std::string_view filter, bool listing) {
+  absl::StatusOr<GpuCompiler> compiler = GpuCompiler::open();
+  if (!compiler.ok()) return compiler.status();
+  absl::PrintF("%s. Counts are of the innermost loop with the most arithmetic.\n\n", compiler->device());
+  absl::PrintF(
+      "| %-42s | wave | VGPRs | spills |   LDS | waves |  fma | wmma |  ds | mem | narrow | other | fma/ds+mem | "
+      "wmma/load |\n",
+      "matmul, variant and (m = n = k) case");
+  absl::PrintF("|%s|---|---|---|---|---|---|---|---|---|---|---|---|---|\n", std::string(44, '-'));
+  for (const Case& c : kCases) {
+    std::vector<std::string> done;
+    for (const Variant& variant : kMatmul.variants) {
+      if (std::find(done.begin(), done.end(), variant.name) != done.end()) continue;
+      done.emplace_back(variant.name);
+      const std::string name = absl::StrCat(name_of(c.dtype), " ", c.name, "/", variant.name);
+      if (name.find(filter) == std::string::npos) continue;
+      Builder g;
+      build(g, c);
+      const Choice choice[] = {{"matmul", variant.name}};
+      CompileOptions options;
+      options.choices = choice;
+      const Program program = compile(g.graph(), kNavi31, options);
+      if (!program.error.empty()) return absl::InternalError(std::string(program.error.view()));
+      const ProgramView view = view_of(program, kNavi31);
+      std::vector<bool> shown(view.kernels.specs.size());
+      for (const Step& step : view.steps) {
+        if (!view.name(step.label).ends_with(absl::StrCat("/", variant.name)) ||
+            shown[static_cast<size_t>(step.kernel)])
+          continue;
+        shown[static_cast<size_t>(step.kernel)] = true;
+        Text text;
+        render_kernel(view.kernels, step.kernel, text);
+        if (absl::Status status = print_row(*compiler, name, text.view(), step, listing); !status.ok()) {
+          return absl::Status(status.code(), absl::StrCat(name, ": ", status.message()));
+        }
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace rlxgpu::isa
+
+int main(int argc, char** argv) {
+  std::string_view filter;
+  bool listing = false;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--listing") {
+      listing = true;
+    } else {
+      filter = argv[i];
+    }
+  }
+  const absl::Status status = rlxgpu::isa::run(filter, listing);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "isa: %s\n", std::string(status.message()).c_str());
+  return 1;
+}
