@@ -33,26 +33,14 @@ struct DynamicOptions {
   EngineOptions engine = {};
   CompileOptions compile = {};
   const Target* target = nullptr;  // null: all that the device offers
+  bool tuned = true;               // use what the tuner found on this adapter (tuner.h), unless compile.chooser is set
 };
 
 namespace internal {
 
-// A program with its texts, ready for an engine.
-inline Result<Session> start_session(const Device& device, const Graph& graph, const DynamicOptions& options) {
-  const Target target = options.target != nullptr ? *options.target : device.target();
-  const Program program = compile(graph, target, options.compile);
-  if (!program.error.empty()) return invalid_argument(program.error.view());
-  const ProgramView view = view_of(program, target);
-  std::vector<std::string> texts(view.kernels.specs.size());
-  std::vector<std::string_view> views;
-  for (size_t k = 0; k < texts.size(); ++k) {
-    Text text;
-    render_kernel(view.kernels, static_cast<int>(k), text);
-    texts[k] = std::string(text.view());
-  }
-  for (const std::string& text : texts) views.push_back(text);
-  return Session::create(device, view, views, options.engine);
-}
+// Plans the graph and makes a session of it. Compiled once, in dynamic.cc: files that only run graphs do not hold the
+// passes.
+Result<Session> start_session(const Device& device, const Graph& graph, const DynamicOptions& options);
 
 }  // namespace internal
 

@@ -82,8 +82,8 @@ inline constexpr int64_t kFixedSize<std::span<T, kSize>> = static_cast<int64_t>(
 
 struct ExecutableOptions {
   EngineOptions engine = {};
-  // Plan again for this very device, with all it offers, instead of the constant for every device. Takes
-  // milliseconds; results agree within the ops' tolerances.
+  // Plan again for this very device, with all it offers and what the tuner found (tuner.h), instead of the
+  // constant for every device. Takes milliseconds; results agree within the ops' tolerances.
   bool adapt = false;
 };
 
@@ -95,7 +95,7 @@ class Executable {
   static constexpr size_t kKernels = program.kernels.specs.size();
 
   explicit Executable(const Device& device, const ExecutableOptions& options = {}) {
-    Result<Session> session = options.adapt ? adapted(device, options.engine) : frozen(device, options.engine, std::make_index_sequence<kKernels>());
+    Result<Session> session = options.adapt || internal::variants_are_switched() ? adapted(device, options.engine) : frozen(device, options.engine, std::make_index_sequence<kKernels>());
     if (session.ok()) {
       session_ = *std::move(session);
     } else {

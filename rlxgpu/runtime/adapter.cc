@@ -4,7 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "dawn/native/DawnNative.h"
+#include "rlxgpu/runtime/calibration.h"
 #include "rlxgpu/runtime/device_state.h"
+#include "rlxgpu/runtime/switches.h"
 #include "webgpu/webgpu_cpp.h"
 
 namespace rlxgpu {
@@ -180,9 +182,10 @@ const dawn::native::Instance& instance_of(bool experimental) {
 
 }  // namespace
 
-Found find_adapters(Backend backend, Power power, bool experimental) {
+Found find_adapters(Backend backend, Power power, bool experimental, std::string_view cache_dir) {
   static std::mutex* const mutex = new std::mutex;
   const std::lock_guard lock(*mutex);
+  switches();  // says what is misspelt
   Found found;
   const dawn::native::Instance& native = instance_of(experimental);
   found.instance = wgpu::Instance(native.Get());
@@ -204,6 +207,17 @@ Found find_adapters(Backend backend, Power power, bool experimental) {
   std::stable_sort(found.adapters.begin(), found.adapters.end(), [power](const FoundAdapter& a, const FoundAdapter& b) {
     return rank(a.info, power) < rank(b.info, power);
   });
+  if (power == Power::high && backend != Backend::null && found.adapters.size() > 1 && switches().tuning) {
+    const std::map<std::string, Calibration> calibrations = load_calibrations(cache_dir);
+    std::vector<const Calibration*> known;
+    for (const FoundAdapter& adapter : found.adapters) {
+      const auto it = calibrations.find(adapter.info.label());
+      known.push_back(it == calibrations.end() ? nullptr : &it->second);
+    }
+    std::vector<FoundAdapter> ranked;
+    for (const size_t i : ranked_by_calibration(known)) ranked.push_back(std::move(found.adapters[i]));
+    found.adapters = std::move(ranked);
+  }
   return found;
 }
 
@@ -213,7 +227,7 @@ std::string AdapterInfo::label() const { return absl::StrCat(name, " / ", name_o
 
 Result<std::vector<AdapterInfo>> list_adapters() {
   std::vector<AdapterInfo> infos;
-  internal::Found found = internal::find_adapters(Backend::any, Power::high, true);
+  internal::Found found = internal::find_adapters(Backend::any, Power::high, true, {});
   for (internal::FoundAdapter& adapter : found.adapters) infos.push_back(std::move(adapter.info));
   return infos;
 }

@@ -4,16 +4,23 @@
 //   -labsl_strings
 //
 // NOLINTBEGIN(bugprone-suspicious-include)
+#include "rlxgpu/dynamic.cc"
 #include "rlxgpu/runtime/adapter.cc"
+#include "rlxgpu/runtime/backend_preference.cc"
 #include "rlxgpu/runtime/blob_cache.cc"
+#include "rlxgpu/runtime/chooser.cc"
 #include "rlxgpu/runtime/device.cc"
 #include "rlxgpu/runtime/engine.cc"
+#include "rlxgpu/runtime/engine_apart.cc"
 #include "rlxgpu/runtime/engine_create.cc"
 #include "rlxgpu/runtime/engine_profile.cc"
 #include "rlxgpu/runtime/pipelines.cc"
 #include "rlxgpu/runtime/run.cc"
 #include "rlxgpu/runtime/session.cc"
 #include "rlxgpu/runtime/status.cc"
+#include "rlxgpu/runtime/switches.cc"
 #include "rlxgpu/runtime/tensor_store.cc"
+#include "rlxgpu/runtime/tuner.cc"
+#include "rlxgpu/runtime/tuning_file.cc"
 #include "rlxgpu/runtime/weights.cc"
 // NOLINTEND(bugprone-suspicious-include)

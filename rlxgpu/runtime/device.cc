@@ -8,6 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/runtime/device_state.h"
+#include "rlxgpu/runtime/switches.h"
+#include "rlxgpu/runtime/tuning_file.h"
 #include "webgpu/webgpu_cpp.h"
 
 namespace rlxgpu {
@@ -276,7 +278,7 @@ std::vector<const char*> pointers(const std::vector<std::string>& strings) {
 }  // namespace
 
 Result<Device> open_device(const DeviceOptions& options) {
-  internal::Found found = internal::find_adapters(options.backend, options.power, options.experimental);
+  internal::Found found = internal::find_adapters(options.backend, options.power, options.experimental, options.cache_dir);
   const absl::StatusOr<size_t> chosen = choose(found.adapters, options);
   if (!chosen.ok()) return chosen.status();
   internal::FoundAdapter& adapter = found.adapters[*chosen];
@@ -288,6 +290,8 @@ Result<Device> open_device(const DeviceOptions& options) {
     const std::string dir = default_cache_dir(options.cache_dir);
     state->cache = std::make_unique<BlobCache>(dir.empty() ? dir : dir + "/kernels", internal::kCacheBytes);
   }
+
+  if (options.tuning && switches().tuning) state->tuning_path = tuning_path(options.cache_dir);
 
   using Feature = wgpu::FeatureName;
   std::vector<Feature> features = {Feature::TimestampQuery, Feature::ImplicitDeviceSynchronization};

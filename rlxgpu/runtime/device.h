@@ -39,8 +39,10 @@ struct DeviceOptions {
   bool experimental = true;    // matrix units, which Dawn still calls unsafe
   bool disk_cache = true;      // of compiled kernels: see blob_cache.h
   std::string cache_dir = {};  // empty: $RLXGPU_CACHE_DIR, else the user's cache folder
+  bool tuning = true;          // programs planned at run time use what the tuner found: see tuner.h
   std::vector<std::string> enable_toggles = {}, disable_toggles = {};  // Dawn's, for the device
-  std::function<void(std::string_view)> log = {};  // Dawn's remarks (and what "dump_shaders" prints), from any thread
+  // Dawn's remarks (and what "dump_shaders" prints), and warnings of ours, from any thread.
+  std::function<void(std::string_view)> log = {};
   // Sees every program, with the WGSL of its kernels, before an engine is made of it; an error stops that.
   std::function<Status(const ProgramView&, std::span<const std::string_view>)> inspect = {};
 };

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -57,6 +58,10 @@ struct DeviceState {
   std::unique_ptr<BlobCache> cache;
   std::function<void(std::string_view)> log;
   std::function<Status(const ProgramView&, std::span<const std::string_view>)> inspect;
+  std::string tuning_path;             // "": none
+  std::once_flag tuning_read;
+  std::mutex tuning_mutex;             // guards tuned
+  std::map<std::string, std::string> tuned;  // variants by call, of this adapter: see compile/choice.h
 
   AdapterInfo adapter;
   Target target;
@@ -92,7 +97,8 @@ struct Found {
   wgpu::Instance instance;
   std::vector<FoundAdapter> adapters;  // best first
 };
-Found find_adapters(Backend backend, Power power, bool experimental);
+// `cache_dir`: of the calibration that ranks them.
+Found find_adapters(Backend backend, Power power, bool experimental, std::string_view cache_dir);
 
 constexpr uint64_t round_up(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 

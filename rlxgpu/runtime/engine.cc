@@ -1,7 +1,10 @@
 #include "rlxgpu/runtime/engine.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/runtime/engine_state.h"
+#include "rlxgpu/runtime/switches.h"
 
 namespace rlxgpu {
 namespace internal {
@@ -37,10 +40,26 @@ absl::StatusOr<wgpu::Buffer> take_staging(EngineState& engine) {
   return buffer;
 }
 
+void report_dispatches(const EngineState& engine) {
+  int dispatches = 0;
+  uint64_t groups = 0;
+  for (const EngineStep& step : engine.steps) {
+    const uint64_t x = engine.groups_x(step);
+    dispatches += x > 0;
+    groups += x * step.grid[1] * step.grid[2];
+  }
+  switches().say(absl::StrCat("run of ", engine.label, ": ", dispatches, " dispatches, ", groups, " workgroups"));
+}
+
 absl::Status submit(EngineState& engine, const RunOptions& options, RunState& run) {
   if (absl::Status status = engine.check(); !status.ok()) return status;
   DeviceState& device = *engine.device;
-  if (options.read && engine.read_bytes > 0) {
+  const bool apart = switches().runs_apart();
+  if (apart) {
+    if (absl::Status status = run_apart(engine); !status.ok()) return status;
+  }
+  if (switches().dispatches) report_dispatches(engine);
+  if (options.read && engine.read_bytes > 0 && !switches().no_read_back) {
     absl::StatusOr<wgpu::Buffer> staging = take_staging(engine);
     if (!staging.ok()) return staging.status();
     run.staging = *std::move(staging);
@@ -50,9 +69,11 @@ absl::Status submit(EngineState& engine, const RunOptions& options, RunState& ru
   wgpu::CommandEncoderDescriptor descriptor{};
   descriptor.label = std::string_view(engine.label);
   const wgpu::CommandEncoder encoder = device.device.CreateCommandEncoder(&descriptor);
-  const wgpu::ComputePassEncoder pass = encoder.BeginComputePass();
-  for (const EngineStep& step : engine.steps) engine.dispatch(pass, step);
-  pass.End();
+  if (!apart) {
+    const wgpu::ComputePassEncoder pass = encoder.BeginComputePass();
+    for (const EngineStep& step : engine.steps) engine.dispatch(pass, step);
+    pass.End();
+  }
   if (run.staging) {
     for (const EnginePort& port : engine.ports) {
       if (port.role != BufferRole::output || port.slice.bytes == 0) continue;
@@ -198,6 +219,10 @@ Status Engine::get_output(int port, std::span<std::byte> out) {
   const absl::Status fits =
       internal::check_bytes(absl::StrCat(state_->label, ": port \"", output.name, "\""), output.type, out.size());
   if (!fits.ok()) return fits;
+  if (switches().no_read_back) {
+    std::fill(out.begin(), out.end(), std::byte{0});
+    return Device(state_->device).wait_idle();
+  }
   return state_->device->read(output.slice.buffer, output.slice.offset, out);
 }
 

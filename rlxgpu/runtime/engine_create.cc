@@ -1,9 +1,12 @@
 // Engine::create: from a program to pipelines, buffers and bind groups.
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "rlxgpu/compile/listing.h"
 #include "rlxgpu/runtime/engine.h"
 #include "rlxgpu/runtime/engine_state.h"
+#include "rlxgpu/runtime/switches.h"
 
 namespace rlxgpu {
 namespace {
@@ -256,6 +259,8 @@ class Creator {
           entry.offset = whole.offset + tensor.offset;
           // Whole vectors of four words, so that kernels may read those: offsets are multiples of 16 at least.
           entry.size = std::min(internal::round_up(tensor.bytes, 16), whole.bytes - tensor.offset);
+          if (binding.writes && switches().reads_steps())
+            step.writes.push_back({tensor, {whole.buffer, whole.offset + tensor.offset, tensor.bytes}});
         }
       }
       internal::ErrorCapture errors;
@@ -293,6 +298,7 @@ Result<Engine> Engine::create(const Device& device, const ProgramView& program,
   auto state = std::make_shared<EngineState>();
   state->device = device.state();
   state->label = options.label.empty() ? "engine" : options.label;
+  if (switches().listing) switches().say(absl::StrCat(state->label, ": ", absl::StripTrailingAsciiWhitespace(listing(program).view())));
   state->weights = options.weights ? options.weights : Weights(device);
   state->states = options.states ? options.states : States(device);
   if (state->weights.store()->device() != device.state() || state->states.store()->device() != device.state()) {

@@ -6,18 +6,14 @@
 #include "rlxgpu/runtime/engine_state.h"
 
 namespace rlxgpu {
+namespace internal {
 namespace {
-
-using internal::EngineState;
-using internal::EngineStep;
 
 constexpr size_t kStepsPerSet = 2048;  // a query set holds 4096 timestamps
 
-// Runs steps [first, first + count), each in a pass of its own, and reads their times.
-absl::Status profile_steps(EngineState& engine, size_t first, size_t count, std::vector<StepProfile>& profiles) {
-  internal::DeviceState& device = *engine.device;
-  std::vector<uint64_t> stamps(2 * count);
-  internal::ErrorCapture errors;
+absl::Status time_some_steps(EngineState& engine, size_t first, size_t count, std::span<uint64_t> stamps) {
+  DeviceState& device = *engine.device;
+  ErrorCapture errors;
   wgpu::QuerySetDescriptor set_descriptor{};
   set_descriptor.type = wgpu::QueryType::Timestamp;
   set_descriptor.count = static_cast<uint32_t>(2 * count);
@@ -44,29 +40,43 @@ absl::Status profile_steps(EngineState& engine, size_t first, size_t count, std:
   if (absl::Status status = errors.status(engine.label); !status.ok()) return status;
   device.queue.Submit(1, &commands);
   if (absl::Status status = errors.status(engine.label); !status.ok()) return status;
-  if (absl::Status status = device.read(resolved, 0, std::as_writable_bytes(std::span(stamps))); !status.ok())
-    return status;
-  for (size_t i = 0; i < count; ++i) {
-    const EngineStep& step = engine.steps[first + i];
-    const uint64_t begin = stamps[2 * i], end = stamps[2 * i + 1];
-    profiles.push_back({step.label, end > begin ? 1e-9 * static_cast<double>(end - begin) : 0, step.flops, step.bytes});
+  return device.read(resolved, 0, std::as_writable_bytes(stamps));
+}
+
+}  // namespace
+
+absl::Status time_steps(EngineState& engine, size_t first, size_t count, std::vector<uint64_t>& stamps) {
+  if (!engine.device->timestamps) {
+    return absl::UnimplementedError(absl::StrCat("no timestamps on this adapter: ", engine.device->adapter.label()));
+  }
+  const size_t known = stamps.size();
+  stamps.resize(known + 2 * count);
+  for (size_t done = 0; done < count; done += kStepsPerSet) {
+    const size_t some = std::min(kStepsPerSet, count - done);
+    const std::span<uint64_t> place(stamps.data() + known + 2 * done, 2 * some);
+    if (absl::Status status = time_some_steps(engine, first + done, some, place); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
+}  // namespace internal
+
+namespace {
+using internal::EngineState;
+using internal::EngineStep;
 }  // namespace
 
 Result<std::vector<StepProfile>> Engine::profile() {
   if (!state_) return absl::FailedPreconditionError("an empty Engine: use Engine::create()");
   EngineState& engine = *state_;
   if (absl::Status status = engine.check(); !status.ok()) return status;
-  if (!engine.device->timestamps) {
-    return absl::UnimplementedError(absl::StrCat("no timestamps on this adapter: ", engine.device->adapter.label()));
-  }
+  std::vector<uint64_t> stamps;
+  if (absl::Status status = internal::time_steps(engine, 0, engine.steps.size(), stamps); !status.ok()) return status;
   std::vector<StepProfile> profiles;
-  for (size_t first = 0; first < engine.steps.size(); first += kStepsPerSet) {
-    const size_t count = std::min(kStepsPerSet, engine.steps.size() - first);
-    if (absl::Status status = profile_steps(engine, first, count, profiles); !status.ok()) return status;
+  for (size_t i = 0; i < engine.steps.size(); ++i) {
+    const EngineStep& step = engine.steps[i];
+    const uint64_t begin = stamps[2 * i], end = stamps[2 * i + 1];
+    profiles.push_back({step.label, end > begin ? 1e-9 * static_cast<double>(end - begin) : 0, step.flops, step.bytes});
   }
   return profiles;
 }

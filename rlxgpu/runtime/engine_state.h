@@ -47,6 +47,12 @@ class Completion {
   absl::Status status_;
 };
 
+// A tensor that a step writes, for switches that look at it.
+struct WrittenTensor {
+  TensorType type;
+  Slice slice;
+};
+
 struct EngineStep {
   int kernel = -1;
   wgpu::ComputePipeline pipeline;
@@ -56,6 +62,7 @@ struct EngineStep {
   Range immediates;  // of EngineState::immediates
   std::string label;
   double flops = 0, bytes = 0;
+  std::vector<WrittenTensor> writes;  // empty unless Switches::reads_steps()
 };
 
 struct EnginePort {
@@ -103,6 +110,12 @@ struct EngineState {
   uint32_t groups_x(const EngineStep& step) const;
   void dispatch(const wgpu::ComputePassEncoder& pass, const EngineStep& step) const;
 };
+
+// Runs steps [first, first + count), each in a pass of its own, and waits. Appends two times for each, in nanoseconds.
+absl::Status time_steps(EngineState& engine, size_t first, size_t count, std::vector<uint64_t>& stamps);
+
+// Runs all steps as the switches say: one by one, timed, looked at. Waits.
+absl::Status run_apart(EngineState& engine);
 
 struct RunState {
   std::shared_ptr<EngineState> engine;  // null when the run never started

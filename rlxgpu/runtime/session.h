@@ -19,6 +19,15 @@
 
 namespace rlxgpu {
 
+struct Chooser;  // compile/choice.h
+
+namespace internal {
+// Decides as the switches say (RLXGPU_FORCE...), else as the tuner found, else not. Valid while the device lives.
+Chooser chooser_of(const Device& device);
+// The switches ask for other variants than the compiler took.
+bool variants_are_switched();
+}  // namespace internal
+
 class Session {
  public:
   Session() = default;

@@ -1,0 +1,30 @@
+#include "rlxgpu/dynamic.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rlxgpu/compile/compile.h"
+#include "rlxgpu/wgsl/render.h"
+
+namespace rlxgpu::internal {
+
+Result<Session> start_session(const Device& device, const Graph& graph, const DynamicOptions& options) {
+  const Target target = options.target != nullptr ? *options.target : device.target();
+  CompileOptions compile_options = options.compile;
+  if (options.tuned && compile_options.chooser.choose == nullptr) compile_options.chooser = chooser_of(device);
+  const Program program = compile(graph, target, compile_options);
+  if (!program.error.empty()) return invalid_argument(program.error.view());
+  const ProgramView view = view_of(program, target);
+  std::vector<std::string> texts(view.kernels.specs.size());
+  std::vector<std::string_view> views;
+  for (size_t k = 0; k < texts.size(); ++k) {
+    Text text;
+    render_kernel(view.kernels, static_cast<int>(k), text);
+    texts[k] = std::string(text.view());
+  }
+  for (const std::string& text : texts) views.push_back(text);
+  return Session::create(device, view, views, options.engine);
+}
+
+}  // namespace rlxgpu::internal

@@ -1,0 +1,104 @@
+#include "rlxgpu/runtime/switches.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+extern char** environ;
+
+namespace rlxgpu {
+namespace internal {
+namespace {
+
+// Of ./dev, tests and tools.
+constexpr std::string_view kOtherNames[] = {
+    "RLXGPU_DAWN",        "RLXGPU_FUZZ_GRAPHS",  "RLXGPU_FUZZ_SEED",       "RLXGPU_IGNORE_HOST",  "RLXGPU_IN_ROOT",
+    "RLXGPU_LAVAPIPE_ICD", "RLXGPU_REQUIRE_GPU", "RLXGPU_SWIFTSHADER_ICD", "RLXGPU_TEST_ADAPTER", "RLXGPU_TINT",
+};
+
+bool is_known(std::string_view name) {
+  const auto same = [&](const SwitchName& known) { return known.name == name; };
+  return std::any_of(std::begin(kSwitches), std::end(kSwitches), same) ||
+         std::find(std::begin(kOtherNames), std::end(kOtherNames), name) != std::end(kOtherNames);
+}
+
+bool fits(std::string_view pattern, std::string_view name) {
+  if (!pattern.ends_with('*')) return pattern == name;
+  return name.starts_with(pattern.substr(0, pattern.size() - 1));
+}
+
+using Warn = std::function<void(std::string_view)>;
+
+void parse_patterns(std::string_view name, std::string_view value, std::vector<VariantPattern>& out, const Warn& warn) {
+  while (!value.empty()) {
+    const size_t comma = std::min(value.find(','), value.size());
+    const std::string_view item = value.substr(0, comma);
+    value.remove_prefix(std::min(comma + 1, value.size()));
+    const size_t slash = item.find('/');
+    if (slash == std::string_view::npos || slash == 0 || slash + 1 == item.size()) {
+      warn(std::string(name) + ": \"" + std::string(item) + "\" is no op/variant");
+    } else {
+      out.push_back({std::string(item.substr(0, slash)), std::string(item.substr(slash + 1))});
+    }
+  }
+}
+
+void parse_flag(std::string_view name, std::string_view value, bool& out, const Warn& warn) {
+  if (value == "1" || value == "0") {
+    out = value == "1";
+  } else if (!value.empty()) {
+    warn(std::string(name) + " is \"" + std::string(value) + "\"; it must be 0 or 1");
+  }
+}
+
+void print_line(std::string_view line) { std::fprintf(stderr, "rlxgpu: %.*s\n", static_cast<int>(line.size()), line.data()); }
+
+Switches& current() {
+  static Switches* const made = [] {
+    std::vector<std::string_view> environment;
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) environment.emplace_back(*entry);
+    return new Switches(parse_switches(environment, print_line));
+  }();
+  return *made;
+}
+
+}  // namespace
+}  // namespace internal
+
+bool VariantPattern::matches(std::string_view of_op, std::string_view of_variant) const {
+  return internal::fits(op, of_op) && internal::fits(variant, of_variant);
+}
+
+void Switches::say(std::string_view line) const { print ? print(line) : internal::print_line(line); }
+
+Switches parse_switches(std::span<const std::string_view> environment, const std::function<void(std::string_view)>& warn) {
+  Switches result;
+  for (const std::string_view entry : environment) {
+    if (!entry.starts_with("RLXGPU_")) continue;
+    const size_t equals = std::min(entry.find('='), entry.size());
+    const std::string_view name = entry.substr(0, equals), value = entry.substr(std::min(equals + 1, entry.size()));
+    const std::pair<std::string_view, bool*> flags[] = {
+        {"RLXGPU_TUNING", &result.tuning},
+        {"RLXGPU_LISTING", &result.listing},
+        {"RLXGPU_DISPATCHES", &result.dispatches},
+        {"RLXGPU_NO_READ_BACK", &result.no_read_back},
+        {"RLXGPU_MAXIMA", &result.maxima},
+        {"RLXGPU_TRACE_NAN", &result.trace_nan},
+    };
+    for (const auto& [flag, out] : flags) {
+      if (flag == name) internal::parse_flag(name, value, *out, warn);
+    }
+    if (name == "RLXGPU_FORCE") internal::parse_patterns(name, value, result.force, warn);
+    if (name == "RLXGPU_FORBID") internal::parse_patterns(name, value, result.forbid, warn);
+    if (name == "RLXGPU_TRACE") result.trace = value;
+    if (!internal::is_known(name)) warn("the environment variable " + std::string(name) + " means nothing: see docs/switches.md");
+  }
+  return result;
+}
+
+const Switches& switches() { return internal::current(); }
+
+ScopedSwitches::ScopedSwitches(Switches other) : before_(std::exchange(internal::current(), std::move(other))) {}
+ScopedSwitches::~ScopedSwitches() { internal::current() = std::move(before_); }
+
+}  // namespace rlxgpu

@@ -1,0 +1,185 @@
+#include "rlxgpu/runtime/tuning_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
+#include "rlxgpu/runtime/blob_cache.h"
+
+namespace rlxgpu {
+namespace internal {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const TuningData& data) {
+  Json adapters = Json::object();
+  for (const auto& [label, adapter] : data.adapters) {
+    Json& made = adapters[label] = Json::object();
+    if (adapter.calibration.known()) {
+      Json& calibration = made["calibration"] = Json::object();
+      calibration["date"] = adapter.calibration.date;
+      for (const CalibrationField& field : kCalibrationFields) {
+        calibration[std::string(field.name)] = adapter.calibration.*field.value;
+      }
+    }
+    Json& choices = made["choices"] = Json::object();
+    for (const auto& [call, choice] : adapter.choices) {
+      choices[call] = {{"variant", choice.variant}, {"microseconds", choice.microseconds}};
+    }
+  }
+  return {{"rlxgpu_tuning", kTuningVersion}, {"adapters", std::move(adapters)}};
+}
+
+// Throws what nlohmann throws: whatever is not as json_of() writes it.
+TuningData data_of(const Json& json) {
+  TuningData data;
+  for (const auto& [label, stored] : json.at("adapters").items()) {
+    AdapterTuning& adapter = data.adapters[label];
+    if (stored.contains("calibration")) {
+      const Json& calibration = stored.at("calibration");
+      adapter.calibration.date = calibration.value("date", "");
+      for (const CalibrationField& field : kCalibrationFields) {
+        adapter.calibration.*field.value = calibration.value(std::string(field.name), 0.0);
+      }
+    }
+    for (const auto& [call, choice] : stored.at("choices").items()) {
+      adapter.choices[call] = {choice.at("variant").get<std::string>(),
+                               choice.at("microseconds").get<std::map<std::string, double>>()};
+    }
+  }
+  return data;
+}
+
+// Holds the lock of a path until it goes, or until the process does.
+class FileLock {
+ public:
+  explicit FileLock(const std::string& path) : file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+    while (file_ >= 0 && flock(file_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~FileLock() {
+    if (file_ >= 0) close(file_);
+  }
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+  bool ok() const { return file_ >= 0; }
+
+ private:
+  const int file_;
+};
+
+// The whole text, on disk when this returns true.
+bool write_whole(const std::string& path, std::string_view text) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) return false;
+  bool ok = true;
+  while (ok && !text.empty()) {
+    const ssize_t written = write(file, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    ok = written > 0;
+    if (ok) text.remove_prefix(static_cast<size_t>(written));
+  }
+  ok = ok && fsync(file) == 0;
+  return close(file) == 0 && ok;
+}
+
+absl::Status cannot_write(const std::string& path) {
+  return absl::UnavailableError(absl::StrCat(path, " cannot be written: ", std::strerror(errno)));
+}
+
+}  // namespace
+}  // namespace internal
+
+TuningFile::TuningFile(std::string path, Warn warn) : path_(std::move(path)), warn_(std::move(warn)) {}
+
+TuningFile::Found TuningFile::read(TuningData& data) const {
+  std::ifstream file;
+  if (!path_.empty()) file.open(path_, std::ios::binary);
+  if (!file.is_open()) return Found::missing;
+  std::string reason;
+  try {
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    const internal::Json json = internal::Json::parse(text);
+    const int version = json.at("rlxgpu_tuning").get<int>();
+    if (version == kTuningVersion) {
+      data = internal::data_of(json);
+      return Found::good;
+    }
+    reason = absl::StrCat("it is of version ", version, ", not ", kTuningVersion);
+  } catch (const nlohmann::json::exception& error) {
+    reason = error.what();
+  } catch (const std::ios_base::failure& error) {  // a folder of that name
+    reason = error.what();
+  }
+  if (warn_) warn_(absl::StrCat(path_, " is ignored: ", reason));
+  return Found::bad;
+}
+
+TuningData TuningFile::load() const {
+  TuningData data;
+  read(data);
+  return data;
+}
+
+Status TuningFile::update(const std::function<void(TuningData&)>& change) const {
+  if (path_.empty()) return {};
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
+  const internal::FileLock lock(path_ + ".lock");
+  if (!lock.ok()) return internal::cannot_write(path_);
+  TuningData data;
+  if (read(data) == Found::bad) std::rename(path_.c_str(), (path_ + ".old").c_str());
+  change(data);
+  // One name for all writers: they hold the lock, and what a killed one left is written over.
+  const std::string aside = path_ + ".new";
+  // Driver names may hold any bytes.
+  const std::string text = internal::json_of(data).dump(1, ' ', false, internal::Json::error_handler_t::replace) + "\n";
+  if (!internal::write_whole(aside, text) || std::rename(aside.c_str(), path_.c_str()) != 0) {
+    const absl::Status status = internal::cannot_write(path_);
+    std::filesystem::remove(aside, ignored);
+    return status;
+  }
+  return {};
+}
+
+std::string tuning_path(std::string_view cache_dir) {
+  const std::string dir = default_cache_dir(cache_dir);
+  return dir.empty() ? dir : dir + "/tuning.json";
+}
+
+std::vector<size_t> ranked_by_calibration(const std::vector<const Calibration*>& adapters) {
+  constexpr Work kTypical = {.flops = 2e9, .bytes = 64e6, .launches = 50, .read_backs = 1};  // a layer of a model
+  std::vector<size_t> order, places;
+  for (size_t i = 0; i < adapters.size(); ++i) {
+    order.push_back(i);
+    if (adapters[i] != nullptr && adapters[i]->known()) places.push_back(i);
+  }
+  std::vector<size_t> best_first = places;
+  std::stable_sort(best_first.begin(), best_first.end(), [&](size_t a, size_t b) {
+    return estimated_seconds(*adapters[a], kTypical) < estimated_seconds(*adapters[b], kTypical);
+  });
+  for (size_t i = 0; i < places.size(); ++i) order[places[i]] = best_first[i];
+  return order;
+}
+
+std::map<std::string, Calibration> load_calibrations(std::string_view cache_dir) {
+  std::map<std::string, Calibration> calibrations;
+  for (const auto& [label, adapter] : TuningFile(tuning_path(cache_dir)).load().adapters) {
+    if (adapter.calibration.known()) calibrations[label] = adapter.calibration;
+  }
+  return calibrations;
+}
+
+}  // namespace rlxgpu

@@ -1,0 +1,72 @@
+// What calibration decides: the order of adapters, and of an application's backends.
+#include "rlxgpu/runtime/calibration.h"
+
+#include <cmath>
+#include <vector>
+
+#include "catch2/catch_test_macros.hpp"
+#include "rlxgpu/runtime/backend_preference.h"
+
+namespace rlxgpu {
+namespace {
+
+Calibration rated(double gflops) {
+  Calibration calibration;
+  calibration.f32_1024_gflops = gflops;
+  calibration.bandwidth_gb_per_s = 10;
+  calibration.launch_us = calibration.submit_us = 10;
+  calibration.read_back_us = 20;
+  return calibration;
+}
+
+TEST_CASE("an estimate is the slower of arithmetic and memory, and the latencies", "[calibration]") {
+  CHECK(estimated_seconds({}, {.flops = 1e9}) == 0);
+  const Calibration on = rated(100);
+  CHECK(std::abs(estimated_seconds(on, {.flops = 1e9}) - (0.01 + 20e-6)) < 1e-12);
+  CHECK(std::abs(estimated_seconds(on, {.flops = 1e6, .bytes = 1e9}) - (0.1 + 20e-6)) < 1e-12);
+  CHECK(std::abs(estimated_seconds(on, {.launches = 5, .read_backs = 2}) - 80e-6) < 1e-12);
+}
+
+TEST_CASE("calibrated adapters change places among themselves", "[calibration]") {
+  const Calibration slow = rated(10), fast = rated(1000);
+  using Order = std::vector<size_t>;
+  CHECK(ranked_by_calibration({}) == Order{});
+  CHECK(ranked_by_calibration({nullptr, nullptr}) == Order{0, 1});
+  CHECK(ranked_by_calibration({&slow, &fast}) == Order{1, 0});
+  CHECK(ranked_by_calibration({&fast, &slow}) == Order{0, 1});
+  CHECK(ranked_by_calibration({&slow, nullptr, &fast}) == Order{2, 1, 0});
+  CHECK(ranked_by_calibration({nullptr, &slow}) == Order{0, 1});
+}
+
+TEST_CASE("a preference is read and written", "[calibration]") {
+  CHECK(BackendPreference::parse(" CUDA, webgpu ,cpu")->text() == "cuda,webgpu,cpu");
+  CHECK(BackendPreference::parse("auto")->order.empty());
+  CHECK(BackendPreference::parse("")->text() == "auto");
+  CHECK(BackendPreference::parse("cuda,vulkan").status().message() ==
+        "\"vulkan\" is no backend: there are cuda, rocm, metal, opencl, webgpu and cpu");
+  CHECK(!BackendPreference::parse("cpu,cpu").ok());
+  CHECK(!BackendPreference::parse("cpu,").ok());
+}
+
+TEST_CASE("the first backend that is there is chosen", "[calibration]") {
+  using enum ComputeBackend;
+  const Calibration unknown, known = rated(100);
+  const auto chosen = [](const char* text, const std::vector<OfferedBackend>& offered, const Calibration* webgpu) {
+    const Result<ComputeBackend> result = internal::choose_backend(*BackendPreference::parse(text), offered, {.flops = 1e9}, webgpu);
+    return result.ok() ? name_of(*result) : "none";
+  };
+  CHECK(chosen("cuda,webgpu,cpu", {}, &unknown) == "webgpu");
+  CHECK(chosen("cuda,webgpu,cpu", {{cuda}}, &unknown) == "cuda");
+  CHECK(chosen("cuda,webgpu,cpu", {}, nullptr) == "cpu");
+  CHECK(chosen("cpu,webgpu", {{cuda}}, &unknown) == "cpu");
+  CHECK(chosen("cuda,rocm", {}, &unknown) == "none");
+  CHECK(chosen("", {}, &unknown) == "webgpu");
+  CHECK(chosen("", {}, nullptr) == "cpu");
+  CHECK(chosen("", {{opencl, 1.0}}, &unknown) == "opencl");
+  CHECK(chosen("", {{opencl, 1.0}}, &known) == "webgpu");       // 10 ms
+  CHECK(chosen("", {{opencl, 0.001}}, &known) == "opencl");
+  CHECK(chosen("", {{opencl}}, &known) == "opencl");            // how fast it is is not known
+}
+
+}  // namespace
+}  // namespace rlxgpu
