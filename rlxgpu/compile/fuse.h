@@ -199,7 +199,7 @@ class Fuser {
     for (size_t n = graph_.nodes.size(); n-- > 0;) {
       const Node& node = graph_.nodes[n];
       if (node.kind == NodeKind::op && node.op->in_place >= 0) {
-        changed[static_cast<size_t>(stripped(graph_.operand(node, node.op->in_place)))] = static_cast<int32_t>(n);
+        changed[static_cast<size_t>(graph_.operand(node, node.op->in_place))] = static_cast<int32_t>(n);
       }
     }
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {

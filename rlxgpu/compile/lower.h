@@ -68,16 +68,27 @@ constexpr void Lowering::store_results(const Node& node) {
   }
 }
 
+constexpr bool Lowering::reads_twice(const Node& node, int32_t value) const {
+  int times = 0;
+  for (int k = 0; k < node.operands.count; ++k) times += graph_.operand(node, k) == value;
+  return times > 1;
+}
+
 constexpr void Lowering::lower_group(int32_t root) {
   const Node& node = graph_.node(root);
   const int32_t anchor = fusion_.anchor[static_cast<size_t>(root)];
   if (anchor >= 0 && graph_.node(anchor).op->in_place >= 0) {
-    // The result is the operand's buffer: a state's own, or else a copy that nobody else reads.
+    // The result is the operand's buffer: a state's own, or else a copy that nobody else reads. A view of a state is
+    // not the state.
     const int32_t operand = this->operand(anchor, graph_.node(anchor).op->in_place);
-    int32_t memory = buffer_of(operand);
+    int32_t memory = memory_of(operand);
     if (memory < 0 || memory_[static_cast<size_t>(memory)].role != BufferRole::state) {
       memory = scratch(graph_.value(operand));
       map_step(operand, memory);
+    } else if (reads_twice(graph_.node(anchor), operand)) {  // the other time from a copy
+      const int32_t copy = scratch(graph_.value(operand));
+      map_step(operand, copy);
+      memory_of_[static_cast<size_t>(operand)] = copy;
     }
     memory_of_[static_cast<size_t>(node.results.first)] = memory;
     return choose_variant(anchor, root);

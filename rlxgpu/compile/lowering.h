@@ -96,6 +96,7 @@ class Lowering {
  private:
   constexpr void add_sources();
   constexpr void lower_group(int32_t root);
+  constexpr bool reads_twice(const Node& node, int32_t value) const;
   constexpr void describe(int32_t value, int32_t root, Vec<int32_t>& seen, GroupShape& shape) const;
   constexpr void repeat(const LoweredGroup& twin, const LoweredGroup& group);
   constexpr void map_step(int32_t value, int32_t memory);

@@ -139,6 +139,9 @@ class Simplifier {
     Fold fold(to_, call, {operands, static_cast<size_t>(node.operands.count)});
     if (!node.op->fold(fold)) return false;
     if (fold.same_as() >= 0) {
+      // A state is not what was the same before an op changes it in place.
+      const Node& from = to_.producer(operands[fold.same_as()]);
+      if (from.kind == NodeKind::state || (from.kind == NodeKind::op && from.op->in_place >= 0)) return false;
       new_id_[static_cast<size_t>(node.results.first)] = operands[fold.same_as()];
       return true;
     }

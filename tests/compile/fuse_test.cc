@@ -10,6 +10,7 @@
 #include "kernels/reduce/reduce.h"
 #include "kernels/softmax/softmax.h"
 #include "tests/compile/compiled.h"
+#include "tests/executable/accumulate.h"
 
 namespace rlxgpu::testing {
 namespace {
@@ -139,6 +140,35 @@ TEST_CASE("a long chain ends before the kernel gets too large", "[compile]") {
   });
   CHECK(program.steps.size() == 3);
   for (const KernelSpec& spec : program.kernels.specs) CHECK(spec.values.count <= 49);
+}
+
+TEST_CASE("a state is changed where it is, and read before", "[compile]") {
+  struct Row {
+    const char* why;
+    void (*build)(Builder&);
+    const char* steps;
+  };
+  const Row row = GENERATE(values<Row>({
+      {"nothing else reads it",
+       [](Builder& g) { g.output("y", accumulate(g.state("s", f32, {4, 4}), in(g, "x", {4, 4}))); }, "accumulate/f32/plain copy/f32/map"},
+      {"what was computed from it before is computed before",
+       [](Builder& g) {
+         const Tensor s = g.state("s", f32, {4, 4}), old = exp(s);
+         g.output("y", accumulate(s, in(g, "x", {4, 4})) + old);
+       },
+       "exp/f32/map accumulate/f32/plain add/f32/map"},
+      {"it is added to itself", [](Builder& g) { const Tensor s = g.state("s", f32, {4, 4}); accumulate(s, s); g.output("y", in(g, "x")); },
+       "copy/f32/map accumulate/f32/plain copy/f32/map"},
+      {"a view of it is a copy, and stays one when it changes nothing",
+       [](Builder& g) {
+         const Tensor s = g.state("s", f32, {4, 4});
+         accumulate(reshape(s, {4, 4}), in(g, "x", {4, 4}));
+         g.output("y", s);
+       },
+       "copy/f32/map accumulate/f32/plain copy/f32/map"},
+  }));
+  CAPTURE(row.why);
+  CHECK(steps_of(compiled(row.build)) == row.steps);
 }
 
 TEST_CASE("without fusion every op has a step of its own", "[compile]") {

@@ -60,6 +60,7 @@ class Rebuilder {
     }
     for (size_t n = from_.nodes.size(); n-- > 0;) {
       const Node& node = from_.nodes[n];
+      if (node.kind == NodeKind::op && node.op->in_place >= 0 && node.results.first != edit_.replace) live_[n] = true;  // as simplify does
       if (!live_[n] || cut(node.results.first)) continue;
       for (int k = 0; k < node.operands.count; ++k) use(from_.operand(node, k));
     }

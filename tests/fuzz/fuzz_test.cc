@@ -84,8 +84,9 @@ TEST_CASE("values without errors are those of the interpreter", "[fuzz]") {
     REQUIRE(g.ok());
     Evaluator exact(g, seed);
     exact.run();
-    reference::Arrays inputs;
+    reference::Arrays inputs, states;
     reference::RunOptions options;
+    options.states = &states;
     for (const Node& node : g.nodes) {
       if (node.kind == NodeKind::op || node.kind == NodeKind::constant) continue;
       const Array& value = exact.value(node.results.first);
@@ -93,7 +94,7 @@ TEST_CASE("values without errors are those of the interpreter", "[fuzz]") {
       if (node.kind == NodeKind::scalar) {
         options.numbers[name] = value[0];
       } else {
-        inputs[name] = value;
+        (node.kind == NodeKind::state ? states : inputs)[name] = value;
       }
     }
     const reference::Arrays outputs = reference::run(g, inputs, options);
