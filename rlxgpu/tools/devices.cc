@@ -1,14 +1,17 @@
 #include "rlxgpu/tools/devices.h"
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
 #include "rlxgpu/runtime/adapter.h"
+#include "rlxgpu/runtime/calibration.h"
 
 namespace rlxgpu::tools {
 namespace {
@@ -41,6 +44,28 @@ std::string features_text(const AdapterInfo& adapter) {
   if (adapter.target.matrix_count > 0) names.push_back("matrix units");
   if (adapter.timestamps) names.push_back("timestamps");
   return names.empty() ? "none" : absl::StrJoin(names, ", ");
+}
+
+// "matmul f32 12 / 31 / 33 GFLOP/s (256 / 512 / 1024)" and the like; one line each.
+std::vector<std::pair<std::string, std::string>> rows_of(const Calibration& measured) {
+  if (!measured.known()) return {{"measured", "nothing: run `rlxgpu calibrate`"}};
+  const auto rates = [](double small, double middle, double large) {
+    return absl::StrFormat("%.3g / %.3g / %.3g GFLOP/s at 256 / 512 / 1024", small, middle, large);
+  };
+  return {
+      {"f32 matmul", rates(measured.f32_256_gflops, measured.f32_512_gflops, measured.f32_1024_gflops)},
+      {"f16 matmul", rates(measured.f16_256_gflops, measured.f16_512_gflops, measured.f16_1024_gflops)},
+      {"bandwidth", absl::StrFormat("%.3g GB/s", measured.bandwidth_gb_per_s)},
+      {"latency", absl::StrFormat("%.3g us a launch, %.3g us a submit, %.3g us a read-back", measured.launch_us, measured.submit_us, measured.read_back_us)},
+      {"measured", measured.date},
+  };
+}
+
+ordered_json json_of(const Calibration& measured) {
+  if (!measured.known()) return nullptr;
+  ordered_json json = {{"date", measured.date}};
+  for (const CalibrationField& field : kCalibrationFields) json[std::string(field.name)] = measured.*field.value;
+  return json;
 }
 
 std::vector<std::pair<std::string, std::string>> rows_of(const AdapterInfo& adapter) {
@@ -114,10 +139,14 @@ ordered_json json_of(const AdapterInfo& adapter) {
 int devices_command(bool json, std::ostream& out) {
   const absl::StatusOr<std::vector<AdapterInfo>> adapters = list_adapters();
   const bool none = !adapters.ok() || adapters->empty();
+  std::map<std::string, Calibration> measured = load_calibrations();
   if (json) {
     ordered_json list = ordered_json::array();
     if (!none) {
-      for (const AdapterInfo& adapter : *adapters) list.push_back(json_of(adapter));
+      for (const AdapterInfo& adapter : *adapters) {
+        list.push_back(json_of(adapter));
+        list.back()["calibration"] = json_of(measured[adapter.label()]);
+      }
     }
     // Driver names may hold any bytes.
     out << list.dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
@@ -131,7 +160,9 @@ int devices_command(bool json, std::ostream& out) {
   for (const AdapterInfo& adapter : *adapters) {
     out << (first ? "" : "\n") << adapter.name << (first ? "   <- used by default\n" : "\n");
     first = false;
-    for (const auto& [what, value] : rows_of(adapter))
+    std::vector<std::pair<std::string, std::string>> rows = rows_of(adapter);
+    for (const auto& row : rows_of(measured[adapter.label()])) rows.push_back(row);
+    for (const auto& [what, value] : rows)
       out << "  " << what << std::string(18 - what.size(), ' ') << value << "\n";
   }
   out << "\nRLXGPU_ADAPTER=part-of-a-name chooses another.\n";

@@ -2,9 +2,12 @@
 #include <iostream>
 
 #include "CLI/CLI.hpp"
+#include "rlxgpu/tools/calibrate.h"
 #include "rlxgpu/tools/check_command.h"
 #include "rlxgpu/tools/devices.h"
+#include "rlxgpu/tools/plot.h"
 #include "rlxgpu/tools/program_command.h"
+#include "rlxgpu/tools/tune_command.h"
 
 int main(int argc, char** argv) {
   CLI::App app("rlxgpu: tensor programs as GPU kernels, made by the C++ compiler");
@@ -14,7 +17,7 @@ int main(int argc, char** argv) {
   app.footer("RLXGPU_ADAPTER chooses the adapter that programs run on: part of a name that `rlxgpu devices` prints.");
 
   bool devices_as_json = false;
-  CLI::App* devices = app.add_subcommand("devices", "List the adapters of this machine: driver, features, limits");
+  CLI::App* devices = app.add_subcommand("devices", "List the adapters of this machine: driver, features, limits, measured speed");
   devices->add_flag("--json", devices_as_json, "Print JSON");
 
   rlxgpu::tools::ProgramCommand program;
@@ -28,10 +31,35 @@ int main(int argc, char** argv) {
   checks->add_option("FILES", check.files, "WGSL files; without them, every kernel file and example of rlxgpu");
   checks->add_flag("--json", check.json, "Print JSON");
 
+  rlxgpu::tools::CalibrateCommand calibrate;
+  CLI::App* calibrates = app.add_subcommand("calibrate", "Measure how fast an adapter is, and keep that in the user's cache folder");
+  calibrates->add_option("--adapter", calibrate.adapter, "Part of the adapter's name; without it, the one used by default");
+  calibrates->add_flag("--all", calibrate.all, "Every adapter of this machine");
+  calibrates->add_option("--seconds", calibrate.seconds, "For each number; 1 unless told");
+
+  rlxgpu::tools::TuneCommand tune;
+  CLI::App* tunes = app.add_subcommand("tune", "Measure the kernel variants of a graph, and keep the best in the user's cache folder");
+  tunes->add_option("NAME", tune.name, "An example: see `rlxgpu program`");
+  tunes->add_option("--matmul", tune.matmul, "Of a product [m,k] x [k,n] instead: M N K")->expected(3)->check(CLI::PositiveNumber);
+  tunes->add_option("--dtype", tune.dtype, "Of that product: f32, f16 or bf16");
+  tunes->add_option("--adapter", tune.adapter, "Part of the adapter's name; without it, the one used by default");
+  tunes->add_option("--seconds", tune.seconds, "For all of it, at most; 120 unless told");
+  tunes->add_flag("--again", tune.again, "Measure also what is known");
+
+  rlxgpu::tools::PlotCommand plot;
+  CLI::App* plots = app.add_subcommand("plot", "Draw the results of a benchmark (Google Benchmark's JSON) as SVG");
+  plots->add_option("RESULTS", plot.results, "Written by a benchmark with --benchmark_out=results.json")->required();
+  plots->add_option("--out", plot.out, "The SVG file; without it, RESULTS with .svg at the end");
+  plots->add_option("--baseline", plot.baseline, "Bars are ratios to the benchmark of this name");
+  plots->add_option("--filter", plot.filter, "Only benchmarks whose name contains this");
+
   CLI11_PARSE(app, argc, argv);
   if (*devices) return rlxgpu::tools::devices_command(devices_as_json, std::cout);
   if (*show) return rlxgpu::tools::program_command(program, std::cout, std::cerr);
   if (*checks) return rlxgpu::tools::check_command(check, std::cout, std::cerr);
+  if (*calibrates) return rlxgpu::tools::calibrate_command(calibrate, std::cout, std::cerr);
+  if (*tunes) return rlxgpu::tools::tune_command(tune, std::cout, std::cerr);
+  if (*plots) return rlxgpu::tools::plot_command(plot, std::cout, std::cerr);
   std::cerr << app.help();
   return 2;
 }

@@ -38,4 +38,15 @@ expect 1 "cannot initialize" check "$good" "$bad"
 expect 1 "512" check "$wide"
 expect 1 "cannot be read" check "$TEST_TMPDIR/none.wgsl"
 RLXGPU_TINT=/nowhere/tint expect 1 "RLXGPU_TINT" check "$good"
+expect 2 'there is no example "nope"' tune nope
+expect 2 "none of f32" tune --matmul 8 8 8 --dtype i8
+expect 1 "no adapter named like" calibrate --adapter nothing-of-that-name
+results=$TEST_TMPDIR/results.json
+echo '{"benchmarks": [{"name": "BM/8", "real_time": 2, "FLOP": 1e9, "bytes_per_second": 1e9}]}' >"$results"
+expect 0 "1 results drawn in $TEST_TMPDIR/results.svg" plot "$results"
+grep -q "</svg>" "$TEST_TMPDIR/results.svg" || { echo "FAILED: no SVG"; failed=$((failed + 1)); }
+expect 1 'no benchmark "peer"' plot "$results" --baseline peer
+expect 1 "no results to draw" plot "$results" --filter other
+expect 1 "not what Google Benchmark writes" plot "$good"
+expect 1 "cannot be read" plot "$TEST_TMPDIR/none.json"
 [ "$failed" = 0 ]
