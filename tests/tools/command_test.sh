@@ -38,6 +38,7 @@ expect 1 "cannot initialize" check "$good" "$bad"
 expect 1 "512" check "$wide"
 expect 1 "cannot be read" check "$TEST_TMPDIR/none.wgsl"
 RLXGPU_TINT=/nowhere/tint expect 1 "RLXGPU_TINT" check "$good"
+RLXGPU_ADAPTOR=x expect 0 "rlxgpu: the environment variable RLXGPU_ADAPTOR means nothing: see docs/switches.md" devices
 expect 2 'there is no example "nope"' tune nope
 expect 2 "none of f32" tune --matmul 8 8 8 --dtype i8
 expect 1 "no adapter named like" calibrate --adapter nothing-of-that-name
