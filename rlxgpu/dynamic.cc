@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "rlxgpu/compile/compile.h"
+#include "rlxgpu/runtime/trust.h"
 #include "rlxgpu/wgsl/render.h"
 
 namespace rlxgpu::internal {
@@ -13,6 +14,8 @@ Result<Session> start_session(const Device& device, const Graph& graph, const Dy
   const Target target = options.target != nullptr ? *options.target : device.target();
   CompileOptions compile_options = options.compile;
   if (options.tuned && compile_options.chooser.choose == nullptr) compile_options.chooser = chooser_of(device);
+  TrustContext trust = {device, target};
+  if (compile_options.trust.trusts == nullptr) compile_options.trust = trust_in(trust);
   const Program program = compile(graph, target, compile_options);
   if (!program.error.empty()) return invalid_argument(program.error.view());
   const ProgramView view = view_of(program, target);

@@ -50,8 +50,11 @@ const std::vector<Product> kProducts = {
 
 TEST_CASE("tiled_8x8 in all its ways to read", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const DType dtype = GENERATE(f32, f16, bf16);
-  for (const Product& p : kProducts) check(device, "tiled_8x8", dtype, p);
+  for (const Product& p : kProducts) check(device, "tiled_8x8", f32, p);
+  for (const size_t i : {size_t{1}, size_t{2}, size_t{4}}) {  // what differs is how elements are unpacked
+    check(device, "tiled_8x8", f16, kProducts[i]);
+    check(device, "tiled_8x8", bf16, kProducts[i]);
+  }
 }
 
 TEST_CASE("tiled_8x8 with the largest tiles", "[matmul][gpu]") {
@@ -107,8 +110,10 @@ TEST_CASE("matrix units are never the first guess", "[matmul]") {
     Builder g;
     g.output("y", matmul(g.input("a", f16, {256, 256}), g.input("b", f16, {256, 256})));
     const Program program = compile(g.graph(), target);
-    REQUIRE(program.steps.size() == 1);
-    CHECK(view_of(program, target).name(program.steps[0].label).find("subgroup_matrix") == std::string_view::npos);
+    REQUIRE_FALSE(program.steps.empty());
+    for (const Step& step : program.steps) {
+      CHECK(view_of(program, target).name(step.label).find("subgroup_matrix") == std::string_view::npos);
+    }
   }
 }
 

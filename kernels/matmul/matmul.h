@@ -11,6 +11,7 @@
 
 #include "kernels/matmul/layout.h"
 #include "kernels/matmul/packed.h"
+#include "kernels/matmul/probe.h"
 #include "kernels/matmul/reference.h"
 #include "kernels/matmul/subgroup_matrix.h"
 #include "kernels/matmul/tiled_8x8.h"
@@ -157,7 +158,7 @@ inline constexpr Variant kMatmulVariants[] = {
     {"tiled_8x8", matmul_tiled_8x8_prefers, matmul_tiled_8x8_emit},
     {"tiled", nullptr, matmul_tiled_emit},
     {"tiled_8x8", matmul_tiled_8x8_accepts, matmul_tiled_8x8_emit},  // where it is possible, but no first guess
-    {"subgroup_matrix", matmul_subgroup_matrix_accepts, matmul_subgroup_matrix_emit},
+    {"subgroup_matrix", matmul_subgroup_matrix_accepts, matmul_subgroup_matrix_emit, matmul_probe},
     {"packed", matmul_packed_accepts, matmul_packed_emit},
     {"packed_split", matmul_packed_split_accepts, matmul_packed_split_emit},
     {"plain", nullptr, matmul_plain_emit},

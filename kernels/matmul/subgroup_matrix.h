@@ -113,7 +113,7 @@ constexpr bool matmul_subgroup_matrix_accepts(const Call& call, const Target& ta
          subgroup_matrix::plan_for(dtype, target).shape.m != 0;
 }
 
-constexpr void matmul_subgroup_matrix_emit(Emit& e) {
+constexpr void emit_subgroup_matrix(Emit& e, const KernelFile& file) {
   const DType dtype = e.call().operand(0).dtype;
   const MatmulLayout layout = matmul_layout(e.call(), e.view(0), e.view(1));
   const subgroup_matrix::Plan plan = subgroup_matrix::plan_for(dtype, e.target());
@@ -121,7 +121,7 @@ constexpr void matmul_subgroup_matrix_emit(Emit& e) {
   const int64_t b_mode = subgroup_matrix::mode_of(wide_b(layout, plan.per), dtype);
   const int64_t tiles = layout.batches * ceil_div(layout.m, plan.tile_m()) * ceil_div(layout.n, plan.tile_n());
   const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
-  Dispatch dispatch = e.dispatch(kMatmulSubgroupMatrixFile);
+  Dispatch dispatch = e.dispatch(file);
   layout.give_to(dispatch);
   dispatch.flag("F16", dtype == DType::f16)
       .flag("SIZED", e.target().subgroup_size_control)
@@ -147,6 +147,7 @@ constexpr void matmul_subgroup_matrix_emit(Emit& e) {
       .output("y", e.result())
       .grid(grid.row, grid.rows);
 }
+constexpr void matmul_subgroup_matrix_emit(Emit& e) { emit_subgroup_matrix(e, kMatmulSubgroupMatrixFile); }
 
 }  // namespace rlxgpu
 

@@ -28,6 +28,13 @@ struct Chooser {
   void* context = nullptr;
 };
 
+// Asked before a variant that has a probe is used; when the answer is false, another one is. Without anyone to ask, all
+// are trusted.
+struct Trust {
+  bool (*trusts)(void* context, const Call& call, const Variant& variant) = nullptr;
+  void* context = nullptr;
+};
+
 // What a call is, as one line: "matmul f32[8,64] f32[64,16]:(1,64) -> f32[8,16]". Equal lines mean that one
 // variant's kernels are the same, but for fused maps. Strides are those of operands that are read where they are and
 // not dense; {...} are attributes.

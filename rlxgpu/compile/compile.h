@@ -21,6 +21,7 @@ struct CompileOptions {
   bool simplify = true;
   std::span<const Choice> choices = {};  // kernel variants to prefer; the strings must live as long as the call
   Chooser chooser = {};                  // decides for each call; choices win over it
+  Trust trust = {};                      // has the last word on variants that need a proof
 #ifdef NDEBUG
   bool check = false;
 #else
@@ -43,6 +44,7 @@ constexpr Program compile(const Graph& graph, const Target& target, const Compil
   const Graph& from = options.simplify ? simple : graph;
   const Fusion fusion = fuse(from, target, options.fuse);
   Lowering lowering(from, fusion, target, options.choices, options.chooser, program);
+  lowering.set_trust(options.trust);
   lowering.run();
   if (!program.error.empty()) return program;
   Planner(from, lowering.memory(), target, program).run();

@@ -206,19 +206,34 @@ constexpr void Lowering::choose_variant(int32_t anchor, int32_t root) {
   for (const Variant& variant : node.op->variants) {
     if (variant.accepts == nullptr || variant.accepts(call, target_)) accepted.push_back(&variant);
   }
-  const Variant* chosen = accepted.empty() ? nullptr : accepted[0];
-  if (chooser_.choose != nullptr && accepted.size() > 1) {
-    const int index = chooser_.choose(chooser_.context, call, span_of(accepted));
-    if (index > 0 && static_cast<size_t>(index) < accepted.size()) chosen = accepted[static_cast<size_t>(index)];
-  }
-  for (const Variant* const variant : accepted) {
-    for (const Choice& choice : choices_) {
-      if (choice.op == node.op->name && choice.variant == variant->name) chosen = variant;
+  const Variant* chosen = best_of(call, accepted);
+  while (chosen != nullptr && chosen->probe != nullptr && trust_.trusts != nullptr &&
+         !trust_.trusts(trust_.context, call, *chosen)) {
+    Vec<const Variant*> others;
+    for (const Variant* const variant : accepted) {
+      if (variant->name != chosen->name) others.push_back(variant);
     }
+    accepted = others;
+    chosen = best_of(call, accepted);
   }
   if (chosen == nullptr) return fail(node.op->name, ": no kernel variant accepts ", call.operand(0).shape);
   Emit emit(*this, call, anchor, root, chosen->name);
   chosen->emit(emit);
+}
+
+// The first of them, unless the chooser or a choice says otherwise.
+constexpr const Variant* Lowering::best_of(const Call& call, const Vec<const Variant*>& accepted) const {
+  const Variant* best = accepted.empty() ? nullptr : accepted[0];
+  if (chooser_.choose != nullptr && accepted.size() > 1) {
+    const int index = chooser_.choose(chooser_.context, call, span_of(accepted));
+    if (index > 0 && static_cast<size_t>(index) < accepted.size()) best = accepted[static_cast<size_t>(index)];
+  }
+  for (const Variant* const variant : accepted) {
+    for (const Choice& choice : choices_) {
+      if (choice.op == call.op->name && choice.variant == variant->name) best = variant;
+    }
+  }
+  return best;
 }
 
 constexpr void Lowering::map_step(int32_t value, int32_t memory) {

@@ -34,6 +34,7 @@ class Lowering {
     memory_of_.resize(graph.values.size(), -1);
   }
 
+  constexpr void set_trust(const Trust& trust) { trust_ = trust; }
   constexpr void run();
 
   constexpr const Graph& graph() const { return graph_; }
@@ -104,6 +105,7 @@ class Lowering {
   constexpr void store_constant(int32_t value);
   constexpr void store_results(const Node& node);
   constexpr void choose_variant(int32_t anchor, int32_t root);
+  constexpr const Variant* best_of(const Call& call, const Vec<const Variant*>& accepted) const;
   constexpr Range intern(std::string_view name) {
     const auto first = static_cast<int32_t>(program_.names.size());
     program_.names << name;
@@ -126,6 +128,7 @@ class Lowering {
   const Target& target_;
   std::span<const Choice> choices_;
   Chooser chooser_;
+  Trust trust_;
   Program& program_;
   Vec<Memory> memory_;
   Vec<int32_t> memory_of_;  // by value

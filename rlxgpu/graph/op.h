@@ -23,7 +23,8 @@
 
 namespace rlxgpu {
 
-class Infer;  // builder.h
+class Builder;  // builder.h
+class Infer;    // builder.h
 class At;     // wgsl/at.h
 class Emit;   // compile/emit.h
 class Fold;   // compile/fold.h
@@ -62,6 +63,10 @@ struct Variant {
   std::string_view name;  // in labels, benchmarks and the tuner's file
   bool (*accepts)(const Call&, const Target&) = nullptr;  // null: always
   void (*emit)(Emit&) = nullptr;
+  // For kernels that drivers are known to get wrong: a small graph of constants and of this op, called like the given
+  // call, whose results are exact. Before runtime uses the variant, once for each device, it must give what the op's
+  // reference gives (runtime/trust.h). Null: trusted.
+  void (*probe)(Builder&, const Call&) = nullptr;
 };
 
 struct Cost {

@@ -20,6 +20,7 @@
 #include "rlxgpu/runtime/status.cc"
 #include "rlxgpu/runtime/switches.cc"
 #include "rlxgpu/runtime/tensor_store.cc"
+#include "rlxgpu/runtime/trust.cc"
 #include "rlxgpu/runtime/tuner.cc"
 #include "rlxgpu/runtime/tuning_file.cc"
 #include "rlxgpu/runtime/weights.cc"

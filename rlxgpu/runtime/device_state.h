@@ -63,6 +63,9 @@ struct DeviceState {
   std::mutex tuning_mutex;             // guards tuned
   std::map<std::string, std::string> tuned;  // variants by call, of this adapter: see compile/choice.h
 
+  std::mutex trust_mutex;               // guards trusted
+  std::map<std::string, bool> trusted;  // by the texts of a probe's kernels: see trust.h
+
   AdapterInfo adapter;
   Target target;
   uint64_t max_buffer_bytes = uint64_t{256} << 20;

@@ -1,0 +1,85 @@
+#include "rlxgpu/runtime/trust.h"
+
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "rlxgpu/compile/compile.h"
+#include "rlxgpu/graph/builder.h"
+#include "rlxgpu/reference/interpreter.h"
+#include "rlxgpu/runtime/device_state.h"
+#include "rlxgpu/runtime/session.h"
+#include "rlxgpu/wgsl/render.h"
+
+namespace rlxgpu::internal {
+namespace {
+
+// "" or what is wrong with the outputs of a program without inputs.
+std::string compare_with_reference(Session& session, const Graph& graph) {
+  const reference::Arrays expected = reference::run(graph, {});
+  session.run();
+  for (const auto& [name, array] : expected) {
+    std::vector<uint32_t> words(storage_bytes(array.dtype, array.count()) / 4);
+    const Status got = session.get(session.find_port(name), array.dtype, array.count(), words.data());
+    if (!got.ok()) return std::string(got.message());
+    const reference::Array actual = reference::unpack(array.dtype, array.shape, words);
+    size_t wrong = 0;
+    for (size_t i = 0; i < array.data.size(); ++i) wrong += !(actual.data[i] == array.data[i]);
+    if (wrong > 0) return absl::StrCat(wrong, " of ", array.data.size(), " elements of a probe are wrong");
+  }
+  return "";
+}
+
+bool trusts(void* context, const Call& call, const Variant& variant) {
+  const TrustContext& where = *static_cast<TrustContext*>(context);
+  DeviceState& state = *where.device.state();
+  if (state.adapter.backend == Backend::null) return true;  // executes nothing
+
+  Builder probe;
+  variant.probe(probe, call);
+  const Choice choice[] = {{call.op->name, variant.name}};
+  CompileOptions options;
+  options.choices = choice;
+  const Program program = compile(probe.graph(), where.target, options);
+  const ProgramView view = view_of(program, where.target);
+  std::string problem(program.error.view());
+  bool tried = false;
+  for (const Step& step : view.steps) tried = tried || view.name(step.label).ends_with(absl::StrCat("/", variant.name));
+  if (problem.empty() && !tried) problem = "its probe does not use it";
+
+  std::vector<std::string> texts(view.kernels.specs.size());
+  std::vector<std::string_view> views;
+  std::string key = absl::StrCat(call.op->name, "/", variant.name, "\n");
+  for (size_t k = 0; k < texts.size(); ++k) {
+    Text text;
+    render_kernel(view.kernels, static_cast<int>(k), text);
+    texts[k] = std::string(text.view());
+    views.push_back(texts[k]);
+    key += texts[k];
+  }
+  const std::lock_guard lock(state.trust_mutex);  // others wait for the answer
+  if (const auto known = state.trusted.find(key); known != state.trusted.end()) return known->second;
+  if (problem.empty()) {
+    Result<Session> session = Session::create(where.device, view, views, {.label = "probe"});
+    problem = session.ok() ? compare_with_reference(*session, probe.graph()) : std::string(session.status().message());
+  }
+  state.trusted[key] = problem.empty();
+  if (!problem.empty() && state.log) {
+    state.log(absl::StrCat("rlxgpu: ", call.op->name, "/", variant.name, " is not used on ", state.adapter.label(),
+                           ", where it is wrong (", problem, "): another kernel takes its place"));
+  }
+  return problem.empty();
+}
+
+}  // namespace
+
+Trust trust_in(TrustContext& context) {
+  if (!context.device) return {};
+  return {trusts, &context};
+}
+
+}  // namespace rlxgpu::internal
