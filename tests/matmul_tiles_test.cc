@@ -100,6 +100,50 @@ TEST_CASE("subgroup_matrix with what follows, views, broadcast and run-time exte
   }
 }
 
+// An error, or "OK", of all kernels that this target's units would get.
+std::string validity(const Target& target, DType dtype, bool transposed) {
+  Builder g;
+  const Tensor b = g.input("b", dtype, {64, 64});
+  g.output("y", matmul(g.input("a", dtype, {64, 64}), transposed ? transpose(b, {1, 0}) : b));
+  g.output("z", matmul(g.input("c", dtype, {33, 35}), g.input("d", dtype, {35, 37})));
+  const Choice choices[] = {{"matmul", "subgroup_matrix"}};
+  CompileOptions options;
+  options.choices = choices;
+  if (!takes_choices(g.graph(), target, options)) return "the units are not used";
+  const Program program = compile(g.graph(), target, options);
+  const ProgramView view = view_of(program, target);
+  std::vector<std::string> texts(view.kernels.specs.size());
+  for (size_t k = 0; k < texts.size(); ++k) {
+    Text text;
+    render_kernel(view.kernels, static_cast<int>(k), text);
+    texts[k] = std::string(text.view());
+  }
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  return validate_kernels(view, views).ToString();
+}
+
+TEST_CASE("kernels for matrix units that no adapter here has are valid", "[matmul]") {
+  Target apple;
+  apple.subgroups = apple.shader_f16 = true;
+  apple.subgroup_min = apple.subgroup_max = 32;
+  apple.matrix[apple.matrix_count++] = {f32, f32, 8, 8, 8};
+  CHECK(validity(apple, f32, false) == "OK");
+  CHECK(validity(apple, f32, true) == "OK");
+  CHECK(validity(apple, f16, false) == "the units are not used");  // no f16 with sums in f32
+
+  Target desktop;
+  desktop.subgroups = desktop.shader_f16 = desktop.subgroup_size_control = true;
+  desktop.subgroup_min = 32, desktop.subgroup_max = 64;
+  desktop.matrix[desktop.matrix_count++] = {f16, f32, 16, 16, 16};
+  desktop.matrix[desktop.matrix_count++] = {f32, f32, 16, 16, 16};
+  for (const bool transposed : {false, true}) {
+    CHECK(validity(desktop, f16, transposed) == "OK");
+    CHECK(validity(desktop, f32, transposed) == "OK");
+  }
+  desktop.subgroup_size_control = false;  // subgroups of unknown size
+  CHECK(validity(desktop, f16, false) == "the units are not used");
+}
+
 TEST_CASE("matrix units are never the first guess", "[matmul]") {
   Target target;
   target.shader_f16 = target.subgroups = target.subgroup_size_control = true;
