@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/compile/compile.h"
 #include "rlxgpu/compile/extract.h"
+#include "rlxgpu/runtime/best_of.h"
 #include "rlxgpu/runtime/device_state.h"
 #include "rlxgpu/runtime/elements.h"
 #include "rlxgpu/runtime/engine.h"
@@ -248,7 +249,7 @@ class Tuner {
     std::vector<std::string> order = candidate.variants;
     std::rotate(order.begin(), order.end() - 1, order.end());  // the simplest first: the others must agree with it
     std::vector<TrialResult> expected;
-    double best = std::numeric_limits<double>::infinity(), by_default = best;
+    double best = std::numeric_limits<double>::infinity();
     for (const std::string& variant : order) {
       if (time_is_over()) return absl::DeadlineExceededError("no time left");
       say(candidate.call, variant);
@@ -259,11 +260,31 @@ class Tuner {
         if (state_.log) state_.log(absl::StrCat(candidate.call, ": ", variant, " is not used: ", seconds.status().message()));
         continue;
       }
-      if (variant == candidate.variants.front()) by_default = *seconds;
       if (*seconds < best) best = *seconds, choice.variant = variant;
     }
+    const std::string& by_default = candidate.variants.front();
     if (choice.variant.empty()) choice.variant = order.front();  // none works: nothing to choose
-    if (by_default <= best / 0.97) choice.variant = candidate.variants.front();
+    if (choice.variant == by_default || choice.microseconds[by_default] < 0) return absl::OkStatus();
+    const absl::Status compared = compare(candidate, by_default, choice.variant, choice.microseconds);
+    if (absl::Status lost = state_.loss_status(); !lost.ok()) return lost;
+    if (!compared.ok() && state_.log) state_.log(absl::StrCat(candidate.call, ": not compared in turns: ", compared.message()));
+    if (choice.microseconds[choice.variant] >= 0.97 * choice.microseconds[by_default]) choice.variant = by_default;
+    return absl::OkStatus();
+  }
+
+  // Both in turns, which a machine that is busy now and idle then cannot upset. Lowers their times.
+  absl::Status compare(const Candidate& candidate, const std::string& a, const std::string& b, std::map<std::string, double>& microseconds) {
+    absl::StatusOr<Trial> trials[] = {Trial::create(device_, candidate, a), Trial::create(device_, candidate, b)};
+    double* const times[] = {&microseconds[a], &microseconds[b]};
+    const Clock::time_point begin = Clock::now();
+    for (int round = 0; round <= options_.runs && (round < 2 || seconds_since(begin) < 2 * options_.variant_seconds); ++round) {
+      for (size_t i = 0; i < 2; ++i) {
+        if (!trials[i].ok()) return trials[i].status();
+        const absl::StatusOr<double> seconds = trials[i]->run();
+        if (!seconds.ok()) return seconds.status();
+        if (round > 0) *times[i] = std::min(*times[i], 1e6 * *seconds);  // the first warms up
+      }
+    }
     return absl::OkStatus();
   }
 
@@ -271,27 +292,20 @@ class Tuner {
   absl::StatusOr<double> try_variant(const Candidate& candidate, const std::string& variant, double best, std::vector<TrialResult>& expected) {
     absl::StatusOr<Trial> trial = Trial::create(device_, candidate, variant);
     if (!trial.ok()) return trial.status();
-    absl::StatusOr<double> seconds = trial->run();  // software drivers compile here
-    if (!seconds.ok()) return seconds;
-    absl::StatusOr<std::vector<TrialResult>> outputs = trial->outputs();
-    if (!outputs.ok()) return outputs.status();
-    if (expected.empty()) {
-      expected = *std::move(outputs);
-    } else {
+    bool checked = false;
+    const auto run = [&]() -> absl::StatusOr<double> {
+      const absl::StatusOr<double> seconds = trial->run();
+      if (!seconds.ok() || checked) return seconds;
+      checked = true;  // after one run: later ones may have changed a state
+      absl::StatusOr<std::vector<TrialResult>> outputs = trial->outputs();
+      if (!outputs.ok()) return outputs.status();
+      if (expected.empty()) expected = *outputs;
       for (size_t i = 0; i < expected.size(); ++i) {
         if (!agree((*outputs)[i], expected[i])) return absl::DataLossError("its result is wrong on this adapter");
       }
-    }
-    if (*seconds > 0.05 && *seconds > 4 * best) return seconds;  // hopeless
-    const Clock::time_point begin = Clock::now();
-    double least = std::numeric_limits<double>::infinity();
-    for (int i = 0; i < std::max(options_.runs, 1); ++i) {
-      seconds = trial->run();
-      if (!seconds.ok()) return seconds;
-      least = std::min(least, *seconds);
-      if (seconds_since(begin) > options_.variant_seconds || least > 3 * best) break;
-    }
-    return least;
+      return seconds;
+    };
+    return best_after_warm_up(run, {.runs = options_.runs, .seconds = options_.variant_seconds, .rival = best});
   }
 
   void keep(const TuneReport::Item& item, TuneReport& report) {

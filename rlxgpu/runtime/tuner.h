@@ -5,9 +5,9 @@
 //
 // Each group of the graph that has a choice runs by itself, on made-up numbers, in every variant that accepts it:
 // first to warm up, then several times with GPU timestamps; the best time counts. A variant whose result differs
-// from the simplest one's is not used. The default gives way only to one that is 3 % faster. Answers are stored
-// one by one in the user's tuning.json (tuning_file.h), by adapter, driver and call, so a tuning that is cut short
-// keeps what it has; calls that are known are not measured again. Blocks; seconds to minutes.
+// from the simplest one's is not used. The default gives way only to one that is 3 % faster when both run in turns.
+// Answers are stored one by one in the user's tuning.json (tuning_file.h), by adapter, driver and call, so a tuning that
+// is cut short keeps what it has; calls that are known are not measured again. Blocks; seconds to minutes.
 #ifndef RLXGPU_RUNTIME_TUNER_H_
 #define RLXGPU_RUNTIME_TUNER_H_
 

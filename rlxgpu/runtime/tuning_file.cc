@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -23,6 +24,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+double rounded(double value) { return std::round(1000 * value) / 1000; }  // a person reads it
+
 Json json_of(const TuningData& data) {
   Json adapters = Json::object();
   for (const auto& [label, adapter] : data.adapters) {
@@ -31,12 +34,13 @@ Json json_of(const TuningData& data) {
       Json& calibration = made["calibration"] = Json::object();
       calibration["date"] = adapter.calibration.date;
       for (const CalibrationField& field : kCalibrationFields) {
-        calibration[std::string(field.name)] = adapter.calibration.*field.value;
+        calibration[std::string(field.name)] = rounded(adapter.calibration.*field.value);
       }
     }
     Json& choices = made["choices"] = Json::object();
     for (const auto& [call, choice] : adapter.choices) {
-      choices[call] = {{"variant", choice.variant}, {"microseconds", choice.microseconds}};
+      Json& stored = choices[call] = {{"variant", choice.variant}, {"microseconds", Json::object()}};
+      for (const auto& [variant, microseconds] : choice.microseconds) stored["microseconds"][variant] = rounded(microseconds);
     }
   }
   return {{"rlxgpu_tuning", kTuningVersion}, {"adapters", std::move(adapters)}};

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <ctime>
 #include <iostream>
-#include <limits>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,6 +15,7 @@
 #include "kernels/elementwise/arithmetic.h"
 #include "kernels/matmul/matmul.h"
 #include "rlxgpu/dynamic.h"
+#include "rlxgpu/runtime/best_of.h"
 #include "rlxgpu/runtime/tuning_file.h"
 #include "rlxgpu/tools/progress_bar.h"
 
@@ -27,19 +27,9 @@ double since(Clock::time_point begin) { return std::chrono::duration<double>(Clo
 
 using Exe = Executable<DynamicGraph>;
 
-// The least of what `run` returns, in seconds, over as many calls as there is time for: one at least, after one to warm up.
 template <typename Call>
 absl::StatusOr<double> best_of(double seconds, const Call& run) {
-  absl::StatusOr<double> first = run();
-  if (!first.ok()) return first;
-  const Clock::time_point begin = Clock::now();
-  double least = std::numeric_limits<double>::infinity();
-  do {
-    const absl::StatusOr<double> time = run();
-    if (!time.ok()) return time;
-    least = std::min(least, *time);
-  } while (since(begin) < seconds);
-  return least;
+  return best_after_warm_up(run, {.seconds = seconds});
 }
 
 absl::StatusOr<double> host_seconds(Exe& exe) {

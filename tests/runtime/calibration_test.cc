@@ -2,10 +2,13 @@
 #include "rlxgpu/runtime/calibration.h"
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "catch2/catch_test_macros.hpp"
+#include "absl/status/status.h"
 #include "rlxgpu/runtime/backend_preference.h"
+#include "rlxgpu/runtime/best_of.h"
 
 namespace rlxgpu {
 namespace {
@@ -25,6 +28,26 @@ TEST_CASE("an estimate is the slower of arithmetic and memory, and the latencies
   CHECK(std::abs(estimated_seconds(on, {.flops = 1e9}) - (0.01 + 20e-6)) < 1e-12);
   CHECK(std::abs(estimated_seconds(on, {.flops = 1e6, .bytes = 1e9}) - (0.1 + 20e-6)) < 1e-12);
   CHECK(std::abs(estimated_seconds(on, {.launches = 5, .read_backs = 2}) - 80e-6) < 1e-12);
+}
+
+TEST_CASE("the first measurement does not count, not even when it is the only bad one", "[calibration]") {
+  struct Row {
+    std::vector<double> times;
+    BestOfOptions options;
+    double best;
+    size_t runs;
+  };
+  const double kNever = std::numeric_limits<double>::infinity();
+  for (const Row& row : {Row{{100, 1, 2, 3}, {.runs = 3}, 1, 4}, Row{{0.001, 5, 4, 3}, {.runs = 2}, 4, 3}, Row{{7, 8}, {.seconds = 0}, 8, 2},
+                         Row{{7, 8}, {.runs = 0}, 8, 2}, Row{{100, 31, 1}, {.seconds = kNever, .rival = 10}, 31, 2},
+                         Row{{1000, 29, 9, 8}, {.runs = 3, .seconds = kNever, .rival = 10}, 8, 4}}) {
+    size_t runs = 0;
+    const absl::StatusOr<double> best = best_after_warm_up([&]() -> absl::StatusOr<double> { return row.times.at(runs++); }, row.options);
+    REQUIRE(best.ok());
+    CHECK(*best == row.best);
+    CHECK(runs == row.runs);
+  }
+  CHECK(!best_after_warm_up([]() -> absl::StatusOr<double> { return absl::InternalError("lost"); }, {}).ok());
 }
 
 TEST_CASE("calibrated adapters change places among themselves", "[calibration]") {
