@@ -1,5 +1,7 @@
 #include "kernels/matmul/matmul.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,7 +50,7 @@ TEST_CASE("matmul: what is wrong is said", "[matmul]") {
 }
 
 // Every kernel, not only the favourite.
-const std::vector<const char*> kVariants = {"rows", "packed", "packed_split", "tiled", "tiled_8x8", "plain"};
+const std::vector<const char*> kVariants = {"rows", "gemv", "packed", "packed_split", "tiled", "tiled_8x8", "plain"};
 bool takes_integers(std::string_view variant) { return variant == "tiled" || variant == "plain"; }
 
 struct Sizes {
@@ -58,6 +60,10 @@ struct Sizes {
 
 void check_product(const Device& device, const char* variant, const Sizes& sizes, DType a, DType b) {
   if (!takes_integers(variant) && !is_float(a)) return;
+  if (std::string_view(variant) == "gemv" && sizes.a.rank() > 1 && sizes.b.rank() > 1 &&
+      std::min(sizes.a[sizes.a.rank() - 2], sizes.b[sizes.b.rank() - 1]) > gemv::kMostVectors) {
+    return;
+  }
   CAPTURE(variant, sizes.why, name_of(a), name_of(b));
   const auto build = [&](Builder& g) { g.output("y", matmul(g.input("a", a, sizes.a), g.input("b", b, sizes.b))); };
   const int64_t k = sizes.a[sizes.a.rank() - 1];
@@ -94,6 +100,7 @@ TEST_CASE("matmul reads transposed and sliced operands where they are", "[matmul
   const Device device = device_or_skip();
   const char* variant = GENERATE(from_range(kVariants));
   const DType dtype = GENERATE(f32, f16);
+  if (std::string_view(variant) == "gemv") return;  // below
   CAPTURE(variant, name_of(dtype));
   const auto build = [&](Builder& g) {
     Tensor a = g.input("a", dtype, {3, 2, 21, 18});              // (batch, head, k, m)
@@ -126,6 +133,7 @@ TEST_CASE("what follows a matmul joins its kernel", "[matmul][gpu]") {
   const Device device = device_or_skip();
   const char* variant = GENERATE(from_range(kVariants));
   const DType dtype = GENERATE(f32, bf16);
+  if (std::string_view(variant) == "gemv") return;  // below
   CAPTURE(variant, name_of(dtype));
   const auto build = [&](Builder& g) {
     Tensor x = g.input("x", dtype, {2, 20, 33});
@@ -156,6 +164,82 @@ TEST_CASE("matmul with run-time extents", "[matmul][gpu]") {
         device, build,
         {.bound = dot_bound(f32, 40, 12 * 4.0 * 2.0), .choices = {{"matmul", variant}}, .numbers = {{"n", n}}});
   }
+}
+
+TEST_CASE("a matrix times a few vectors", "[matmul][gpu]") {
+  const Device device = device_or_skip();
+  const char* variant = GENERATE("gemv", "packed_split");
+  const DType dtype = GENERATE(f32, f16, bf16);
+  const auto [vectors, lines, k] =
+      GENERATE(table<int64_t, int64_t, int64_t>({{1, 301, 1021}, {1, 40, 1024}, {3, 40, 128}, {16, 301, 132}}));
+  CAPTURE(variant, name_of(dtype), vectors, lines, k);
+  const auto build = [&, vectors = vectors, lines = lines, k = k](Builder& g) {
+    Tensor w = g.param("w", dtype, {lines, k}), wt = g.param("wt", dtype, {k, lines});
+    Tensor x = g.input("x", dtype, {vectors, k});
+    const Tensor bias = g.param("bias", dtype, {lines}), residual = g.input("residual", dtype, {vectors, lines});
+    g.output("rows", relu(matmul(x, transpose(w)) * 0.5f + bias) + residual);
+    g.output("across", relu(matmul(x, wt) * 0.5f + bias) + residual);
+    g.output("lines_of_a", matmul(w, transpose(x)));
+    g.output("columns_of_a", matmul(transpose(wt), transpose(reverse(x, {0, 1}))));
+  };
+  // Sums are below 4 sqrt(k), and the reference rounds four of them on the way.
+  const double rounded = 4 * 4 * std::sqrt(static_cast<double>(k)) * epsilon_of(dtype);
+  check_agrees(device, build,
+               {.bound = dot_bound(dtype, k, 4.0) + Bound{rounded, 0}, .choices = {{"matmul", variant}}});
+}
+
+TEST_CASE("matmul sums beyond the range of f16, and the same bits every time", "[matmul][gpu]") {
+  const Device device = device_or_skip();
+  const char* variant = GENERATE(from_range(kVariants));
+  CAPTURE(variant);
+  const int64_t m = 12, n = 37, k = 70;
+  DynamicGraph graph;
+  graph->output("y", cast(matmul(graph->input("a", f16, {m, k}), graph->input("b", f16, {k, n})), f32));
+  std::vector<uint32_t> a(static_cast<size_t>(m * k / 2)), b(static_cast<size_t>(k * n / 2));
+  std::vector<double> exact(static_cast<size_t>(m * n));
+  // 300 and -299.75 and so on: products of 9e4, sums of either sign; no two elements alike, so no order is like
+  // another.
+  const auto value = [](int64_t i, int64_t step) {
+    return (i % 2 == 0 ? 1.0 : -1.0) * (256.0 + 0.25 * static_cast<double>((i * step) % 251));
+  };
+  const auto fill = [&](std::vector<uint32_t>& words, int64_t step) {
+    for (size_t i = 0; i < words.size() * 2; ++i) {
+      words[i / 2] |= word_of(value(static_cast<int64_t>(i), step), f16) << (16 * (i % 2));
+    }
+  };
+  fill(a, 7), fill(b, 13);
+  for (int64_t i = 0; i < m * n; ++i) {
+    for (int64_t j = 0; j < k; ++j) exact[static_cast<size_t>(i)] += value(i / n * k + j, 7) * value(j * n + i % n, 13);
+  }
+  DynamicOptions options;
+  const Choice choices[] = {{"matmul", variant}};
+  options.compile.choices = choices;
+  auto executable = Executable<DynamicGraph>::create(device, graph, options);
+  REQUIRE(executable.status().ToString() == "OK");
+  std::vector<float> first;
+  for (int run = 0; run < 2; ++run) {
+    REQUIRE(executable->set_elements("a", f16, m * k, a.data()).ToString() == "OK");
+    REQUIRE(executable->set_elements("b", f16, k * n, b.data()).ToString() == "OK");
+    executable->run();
+    auto y = executable->get<float>("y");
+    REQUIRE(y.status().ToString() == "OK");
+    if (run == 0) first = *y;
+    CHECK(*y == first);
+    const std::vector<double> got(y->begin(), y->end());
+    CHECK_THAT(got, CloseTo(exact, dot_bound(f32, k, 1e5)));
+  }
+}
+
+TEST_CASE("matmul kernels that state their buffers' sizes warm up", "[matmul][gpu]") {
+  const Device device = device_or_skip();
+  DynamicGraph graph;
+  graph->output("y", matmul(graph->input("a", f32, {256, 256}), graph->input("b", f32, {256, 256})));
+  DynamicOptions options;
+  const Choice choices[] = {{"matmul", "packed"}};
+  options.compile.choices = choices;
+  auto executable = Executable<DynamicGraph>::create(device, graph, options);
+  REQUIRE(executable.status().ToString() == "OK");
+  CHECK(executable->engine().warm_up().ToString() == "OK");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #ifndef KERNELS_MATMUL_MATMUL_H_
 #define KERNELS_MATMUL_MATMUL_H_
 
+#include "kernels/matmul/gemv.h"
 #include "kernels/matmul/layout.h"
 #include "kernels/matmul/packed.h"
 #include "kernels/matmul/probe.h"
@@ -154,11 +155,15 @@ constexpr void matmul_plain_emit(Emit& e) {
 }
 
 inline constexpr Variant kMatmulVariants[] = {
+    {"gemv", matmul_gemv_prefers, matmul_gemv_emit},
+    {"packed_split", matmul_packed_split_prefers, matmul_packed_split_emit},
+    {"packed", matmul_packed_prefers, matmul_packed_emit},
     {"rows", matmul_rows_accepts, matmul_rows_emit},
     {"tiled_8x8", matmul_tiled_8x8_prefers, matmul_tiled_8x8_emit},
     {"tiled", nullptr, matmul_tiled_emit},
     {"tiled_8x8", matmul_tiled_8x8_accepts, matmul_tiled_8x8_emit},  // where it is possible, but no first guess
     {"subgroup_matrix", matmul_subgroup_matrix_accepts, matmul_subgroup_matrix_emit, matmul_probe},
+    {"gemv", matmul_gemv_accepts, matmul_gemv_emit},
     {"packed", matmul_packed_accepts, matmul_packed_emit},
     {"packed_split", matmul_packed_split_accepts, matmul_packed_split_emit},
     {"plain", nullptr, matmul_plain_emit},

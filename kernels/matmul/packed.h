@@ -1,4 +1,4 @@
-// The variants "packed" and "packed_split" of matmul: both operands are copied into strips first, then multiplied from
+// The variants "packed" and "packed_split" of matmul: large operands are copied into strips first, then multiplied from
 // registers without barriers. For adapters that run on a CPU.
 //
 // Any float types, layouts and sizes. The copies are f32 and cost a few percent of a large product.
@@ -121,8 +121,38 @@ constexpr Ref pack(Emit& e, const MatmulLayout& layout, const Tiling& tiling, in
   return strips;
 }
 
+// The result, of which `splits` workgroups have computed parts.
+constexpr void sum_splits(Emit& e, Ref parts, int64_t count, int64_t splits) {
+  const FoldedGrid grid = fold_grid(ceil_div(count, 64), e.target().max_groups);
+  e.dispatch(kMatmulSplitSumFile)
+      .number("kCount", count)
+      .number("kSplits", splits)
+      .number("kRow", grid.row * 64)
+      .raw("parts", parts)
+      .output("y", e.result())
+      .grid(grid.row, grid.rows);
+}
+
+// Both operands are read where they are when they are whole vectors of f32, one after another, and so small that they
+// stay in the caches: copies gain nothing there (lavapipe, 512: 38 GFLOP/s either way; 1024: 36 and 39).
+constexpr bool is_direct(const Call& call, const MatmulLayout& l) {
+  if (call.operand(0).dtype != f32 || call.operand(1).dtype != f32 || l.products.symbol >= 0) return false;
+  if (l.k % 4 != 0 || l.n % 4 != 0 || l.k == 0 || l.k > 512 || l.k * l.n > 512 * 512) return false;
+  if (l.a_offset != 0 || l.b_offset != 0 || l.a_col != 1 || l.b_col != 1) return false;
+  if ((l.m > 1 && l.a_row != l.k) || l.b_row != l.n) return false;
+  for (int i = 0; i + 1 < MatmulLayout::kBatchAxes; ++i) {
+    if (l.batch[i].extent != 1) return false;
+  }
+  const MatmulLayout::BatchAxis& axis = l.batch[MatmulLayout::kBatchAxes - 1];
+  return (axis.a == 0 || axis.a == l.m * l.k) && (axis.b == 0 || axis.b == l.k * l.n);
+}
+
 constexpr void emit(Emit& e, const MatmulLayout& layout, const Tiling& tiling) {
-  const Ref a = pack(e, layout, tiling, 0), b = pack(e, layout, tiling, 1);
+  const bool direct = is_direct(e.call(), layout);
+  const Ref a = direct ? e.operand(0) : pack(e, layout, tiling, 0),
+            b = direct ? e.operand(1) : pack(e, layout, tiling, 1);
+  const int64_t a_matrix = direct ? layout.m * layout.k / 4 : tiling.tiles_m * tiling.steps * 4 * tiling.rows;
+  const int64_t b_matrix = direct ? layout.k * layout.n / 4 : tiling.tiles_n * tiling.steps * 32;
   const int64_t count = layout.batches * layout.m * layout.n;
   const int64_t tiles = tiling.splits * layout.batches * tiling.tiles_m * tiling.tiles_n;
   const Ref sums = tiling.splits > 1 ? e.scratch(f32, {tiling.splits * count}) : e.result();
@@ -131,11 +161,18 @@ constexpr void emit(Emit& e, const MatmulLayout& layout, const Tiling& tiling) {
       .number("kM", layout.m)
       .number("kN", layout.n)
       .number("kSteps", tiling.steps)
-      .number("kSplits", tiling.splits)
+      .number("kAVectors", tiling.a_batches * a_matrix)
+      .number("kABatch", tiling.a_batches > 1 ? a_matrix : 0)
+      .number("kATile", direct ? tiling.rows * layout.k : tiling.steps * 4 * tiling.rows)
+      .number("kAStep", direct ? 1 : 4 * tiling.rows)
+      .number("kARow", direct ? layout.k / 4 : 1)
+      .number("kBVectors", tiling.b_batches * b_matrix)
+      .number("kBBatch", tiling.b_batches > 1 ? b_matrix : 0)
+      .number("kBTile", direct ? 8 : tiling.steps * 32)
+      .number("kBStep", direct ? layout.n : 32)
+      .number("kBRow", direct ? layout.n / 4 : 8)
       .number("kSplitSteps", ceil_div(tiling.steps, tiling.splits))
       .number("kBatches", layout.batches)
-      .number("kABatches", tiling.a_batches)
-      .number("kBBatches", tiling.b_batches)
       .number("kRows", tiling.rows)
       .number("kTiles", tiles)
       .number("kGridRow", grid.row)
@@ -143,15 +180,7 @@ constexpr void emit(Emit& e, const MatmulLayout& layout, const Tiling& tiling) {
       .raw("b", b)
       .output("y", sums)
       .grid(grid.row, grid.rows);
-  if (tiling.splits == 1) return;
-  const FoldedGrid rows = fold_grid(ceil_div(count, 64), e.target().max_groups);
-  e.dispatch(kMatmulSplitSumFile)
-      .number("kCount", count)
-      .number("kSplits", tiling.splits)
-      .number("kRow", rows.row * 64)
-      .raw("parts", sums)
-      .output("y", e.result())
-      .grid(rows.row, rows.rows);
+  if (tiling.splits > 1) sum_splits(e, sums, count, tiling.splits);
 }
 
 constexpr int64_t tiles_of(const MatmulLayout& layout) {
@@ -178,6 +207,19 @@ constexpr bool matmul_packed_accepts(const Call& call, const Target& target) {
 constexpr bool matmul_packed_split_accepts(const Call& call, const Target& target) {
   return matmul_packed_accepts(call, target) &&
          8 * call.result().shape.count() * 4 <= static_cast<int64_t>(target.max_binding_bytes);
+}
+
+// From 128 x 128 x 128 on the copies pay off (lavapipe: 0.26 against 0.29 ms; 512: 7.4 against 14.7).
+constexpr bool matmul_packed_prefers(const Call& call, const Target& target) {
+  if (target.adapter_class != AdapterClass::software || !matmul_packed_accepts(call, target)) return false;
+  const MatmulLayout layout = matmul_sizes(call);
+  return layout.m > 16 && layout.n > 16 && layout.batches * layout.m * layout.n * layout.k >= 128 * 128 * 128;
+}
+
+// Long sums and too few tiles for the threads of a CPU.
+constexpr bool matmul_packed_split_prefers(const Call& call, const Target& target) {
+  return matmul_packed_prefers(call, target) && matmul_packed_split_accepts(call, target) &&
+         packed::tiles_of(matmul_sizes(call)) < 4;
 }
 
 constexpr void matmul_packed_emit(Emit& e) {

@@ -1,6 +1,7 @@
 /*/**/R"wgsl(*/
-// For adapters that run on a CPU: the product of operands in strips (pack.wgsl). A workgroup is one subgroup
-// without barriers and owns 4 * kRows rows and 32 columns of c, four neighbouring columns for each lane:
+// For adapters that run on a CPU: the product of operands in strips (pack.wgsl), or where they are, if those are
+// small matrices of whole vectors; then rows and columns beyond an edge are others' (WGSL stays inside the
+// buffer) and are not stored. A workgroup is one subgroup without barriers and owns 4 * kRows rows and 32 columns of c, four neighbouring columns for each lane:
 //              n ->   0 .. 3 | 4 .. 7 | .. | 28 .. 31
 //      lanes             0   |    1   | .. |    7
 // Elements of a are the same for the whole workgroup, hence scalar loads, each used four times; those of b
@@ -12,11 +13,19 @@
 const kM = 64u;
 const kN = 64u;
 const kSteps = 16u;        // of four products
-const kSplits = 1u;        // workgroups that share a sum
-const kSplitSteps = 16u;
+// Vectors of a and b in memory, and between neighbouring matrices, tiles, steps, and rows of a step.
+const kAVectors = 1024u;
+const kABatch = 0u;        // 0: one a for all
+const kATile = 1024u;
+const kAStep = 64u;
+const kARow = 1u;
+const kBVectors = 1024u;
+const kBBatch = 0u;
+const kBTile = 512u;
+const kBStep = 32u;
+const kBRow = 8u;
+const kSplitSteps = 16u;   // of a workgroup; others add the rest
 const kBatches = 1u;
-const kABatches = 1u;      // 1: one a for all
-const kBBatches = 1u;
 const kRows = 16u;
 const kTiles = 4u;
 const kGridRow = 4u;       // workgroups in one row of the grid
@@ -26,10 +35,10 @@ const kTilesN = (kN + 31u) / 32u;
 const_assert kRows <= 16u;  // unrolled by drivers up to 32
 alias Sums = array<vec4f, kRows>;
 //#raw a
-@group(0) @binding(0) var<storage, read> a : array<vec4f, kABatches * kTilesM * kSteps * 4u * kRows>;
+@group(0) @binding(0) var<storage, read> a : array<vec4f, kAVectors>;
 //#end
 //#raw b
-@group(0) @binding(1) var<storage, read> b : array<vec4f, kBBatches * kTilesN * kSteps * 32u>;
+@group(0) @binding(1) var<storage, read> b : array<vec4f, kBVectors>;
 //#end
 //#output y
 @group(0) @binding(2) var<storage, read_write> y : array<f32>;
@@ -44,7 +53,7 @@ fn y_put4(i : u32, v : vec4f) {
 
 fn add(sums : ptr<function, Sums>, at : u32, b0 : vec4f, b1 : vec4f, b2 : vec4f, b3 : vec4f) {
   for (var i = 0u; i < kRows; i++) {
-    let u = a[at + i];
+    let u = a[at + i * kARow];
     sums[i] = fma(vec4f(u.w), b3, fma(vec4f(u.z), b2, fma(vec4f(u.y), b1, fma(vec4f(u.x), b0, sums[i]))));
   }
 }
@@ -73,24 +82,24 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) l
   let tile_m = (tile / kTilesN) % kTilesM;
   let batch = tile / (kTilesN * kTilesM);  // of all splits
   let split = batch / kBatches;
-  let a0 = (batch % kABatches * kTilesM + tile_m) * kSteps;
-  let b0 = (batch % kBBatches * kTilesN + tile_n) * kSteps;
+  let a0 = batch % kBatches * kABatch + tile_m * kATile;
+  let b0 = batch % kBatches * kBBatch + tile_n * kBTile + lane;
   var s0 : Sums;
   var s1 : Sums;
   var s2 : Sums;
   var s3 : Sums;
   let last = min((split + 1u) * kSplitSteps, kSteps);
   for (var step = split * kSplitSteps; step < last; step++) {
-    let at = (a0 + step) * 4u * kRows;
-    let bt = (b0 + step) * 32u + lane;
+    let at = a0 + step * kAStep;
+    let bt = b0 + step * kBStep;
     let v0 = b[bt];
-    let v1 = b[bt + 8u];
-    let v2 = b[bt + 16u];
-    let v3 = b[bt + 24u];
+    let v1 = b[bt + kBRow];
+    let v2 = b[bt + 2u * kBRow];
+    let v3 = b[bt + 3u * kBRow];
     add(&s0, at, v0, v1, v2, v3);
-    add(&s1, at + kRows, v0, v1, v2, v3);
-    add(&s2, at + 2u * kRows, v0, v1, v2, v3);
-    add(&s3, at + 3u * kRows, v0, v1, v2, v3);
+    add(&s1, at + kRows * kARow, v0, v1, v2, v3);
+    add(&s2, at + 2u * kRows * kARow, v0, v1, v2, v3);
+    add(&s3, at + 3u * kRows * kARow, v0, v1, v2, v3);
   }
   let m0 = tile_m * 4u * kRows;
   let n = tile_n * 32u + lane * 4u;

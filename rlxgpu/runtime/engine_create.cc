@@ -203,6 +203,13 @@ class Creator {
       made.label = program_.name(step.label);
       made.flops = step.flops;
       made.bytes = step.bytes;
+      for (int32_t i = 0; i < step.bindings.count; ++i) {
+        const StepBinding& binding = program_.bindings[static_cast<size_t>(step.bindings.first + i)];
+        const auto kernel = static_cast<size_t>(step.kernel);
+        const bool known = kernel < program_.kernels.specs.size() && program_.kernels.specs[kernel].bindings.count > i;
+        if (known && !slice(program_.kernels.bindings, program_.kernels.specs[kernel].bindings)[static_cast<size_t>(i)].raw) continue;
+        made.raw_bytes = std::max<uint64_t>(made.raw_bytes, program_.tensors[static_cast<size_t>(binding.tensor)].bytes);
+      }
     }
     return absl::OkStatus();
   }

@@ -94,15 +94,20 @@ Status Engine::warm_up(const ProgressCallback& progress) {
     firsts.push_back(&step);
     most_bindings = std::max(most_bindings, engine.signatures[static_cast<size_t>(step.kernel)].writes.size());
   }
-  // Small buffers of its own, one for each binding: Dawn keeps kernels inside them, whatever they index.
+  // Small buffers of its own, one for each binding: Dawn keeps kernels inside them, whatever they index. Kernels that
+  // state their buffers' sizes need larger ones.
   std::vector<wgpu::BindGroupEntry> entries(most_bindings);
-  for (size_t i = 0; i < most_bindings; ++i) {
-    absl::StatusOr<wgpu::Buffer> buffer = device.create_buffer(65536, "warm-up");
-    if (!buffer.ok()) return buffer.status();
-    entries[i].binding = static_cast<uint32_t>(i);
-    entries[i].buffer = *std::move(buffer);
-  }
+  uint64_t size = 0;
+  std::ranges::sort(firsts, {}, &EngineStep::raw_bytes);
   for (size_t i = 0; i < firsts.size(); ++i) {
+    const uint64_t needed = std::max<uint64_t>(65536, internal::round_up(firsts[i]->raw_bytes, 16));
+    for (size_t k = 0; needed > size && k < most_bindings; ++k) {
+      absl::StatusOr<wgpu::Buffer> buffer = device.create_buffer(needed, "warm-up");
+      if (!buffer.ok()) return buffer.status();
+      entries[k].binding = static_cast<uint32_t>(k);
+      entries[k].buffer = *std::move(buffer);
+    }
+    size = std::max(size, needed);
     const internal::Signature& signature = engine.signatures[static_cast<size_t>(firsts[i]->kernel)];
     const auto layout = device.pipelines.layout(device, signature);
     if (!layout.ok()) return layout.status();
