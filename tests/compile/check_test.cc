@@ -26,13 +26,16 @@ std::string problem_of(const Program& program, const Target& target = kPortable)
 }
 
 TensorDecl& tensor_of(Program& program, int step, int binding) {
-  const StepBinding& bound = program.bindings[static_cast<size_t>(program.steps[static_cast<size_t>(step)].bindings.first + binding)];
+  const StepBinding& bound =
+      program.bindings[static_cast<size_t>(program.steps[static_cast<size_t>(step)].bindings.first + binding)];
   return program.tensors[static_cast<size_t>(bound.tensor)];
 }
 StepBinding& binding_of(Program& program, int step, int binding) {
   return program.bindings[static_cast<size_t>(program.steps[static_cast<size_t>(step)].bindings.first + binding)];
 }
-int last_binding(const Program& program, int step) { return program.steps[static_cast<size_t>(step)].bindings.count - 1; }
+int last_binding(const Program& program, int step) {
+  return program.steps[static_cast<size_t>(step)].bindings.count - 1;
+}
 
 TEST_CASE("the program that is to be broken is right", "[compile]") {
   const Program program = chain();
@@ -48,7 +51,9 @@ TEST_CASE("check says what is wrong", "[compile]") {
   const Row row = GENERATE(values<Row>({
       {[](Program& p) { tensor_of(p, 1, last_binding(p, 1)).buffer = tensor_of(p, 1, 0).buffer; },
        "step 1 (softmax/f32/rows): buffer 2 is bound twice, as bindings 0 and 1, once at least to be written"},
-      {[](Program& p) { p.steps[0].bindings = p.steps[1].bindings, p.steps[0].kernel = p.steps[1].kernel, p.steps[0].immediates = {}; },
+      {[](Program& p) {
+         p.steps[0].bindings = p.steps[1].bindings, p.steps[0].kernel = p.steps[1].kernel, p.steps[0].immediates = {};
+       },
        "step 0 (softmax+mul/f32/rows): reads tensor 1, which is not in its buffer at that time"},
       {[](Program& p) {  // t takes the place of s, which is read again at the end
          TensorDecl extra = tensor_of(p, 1, 0);
@@ -61,16 +66,20 @@ TEST_CASE("check says what is wrong", "[compile]") {
          p.steps[2].bindings.first = first;
        },
        "step 3 (softmax+add+add/f32/rows): reads tensor 1, which is not in its buffer at that time"},
-      {[](Program& p) { p.steps[1].grid[1] = 70000; }, "step 1 (softmax/f32/rows): a grid of 70000 groups along one axis"},
-      {[](Program& p) { p.steps[2].grid[0] = 0; }, "step 2 (softmax+add+add/f32/rows): a grid of 0 groups along one axis"},
+      {[](Program& p) { p.steps[1].grid[1] = 70000; },
+       "step 1 (softmax/f32/rows): a grid of 70000 groups along one axis"},
+      {[](Program& p) { p.steps[2].grid[0] = 0; },
+       "step 2 (softmax+add+add/f32/rows): a grid of 0 groups along one axis"},
       {[](Program& p) { p.buffers[0].bytes += 256, p.tensors[0].offset = 16; }, "tensor 0 is not aligned"},
       {[](Program& p) { p.tensors[0].offset = 256; }, "tensor 0 reaches beyond its buffer"},
       {[](Program& p) { p.tensors[1].buffer = 99; }, "tensor 1 has no buffer"},
       {[](Program& p) { p.steps.pop_back(); }, "output \"y\" is never written"},
       {[](Program& p) { binding_of(p, 0, last_binding(p, 0)).writes = false; },
        "step 0 (softmax+mul/f32/rows): binding 1 is not used as the kernel declares it"},
-      {[](Program& p) { p.steps[0].bindings.count -= 1; }, "step 0 (softmax+mul/f32/rows): 1 bindings for a kernel with 2"},
-      {[](Program& p) { p.steps[0].immediates.count = 0; }, "step 0 (softmax+mul/f32/rows): immediates do not match the kernel's"},
+      {[](Program& p) { p.steps[0].bindings.count -= 1; },
+       "step 0 (softmax+mul/f32/rows): 1 bindings for a kernel with 2"},
+      {[](Program& p) { p.steps[0].immediates.count = 0; },
+       "step 0 (softmax+mul/f32/rows): immediates do not match the kernel's"},
       {[](Program& p) { binding_of(p, 1, last_binding(p, 1)).tensor = 0, binding_of(p, 1, 0).tensor = 1; },
        "step 1 (softmax/f32/rows): writes tensor 0, which is given"},
   }));

@@ -1,4 +1,6 @@
 // The program that the compiler makes is the one that is made at run time, and always the same.
+#include "rlxgpu/compile/freeze.h"
+
 #include <string>
 
 #include "catch2/catch_test_macros.hpp"
@@ -7,7 +9,6 @@
 #include "kernels/movement/movement.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/softmax/softmax.h"
-#include "rlxgpu/compile/freeze.h"
 #include "rlxgpu/compile/listing.h"
 #include "rlxgpu/wgsl/render.h"
 #include "tests/compile/compiled.h"
@@ -37,7 +38,8 @@ inline constexpr Target kSoftware = [] {
 std::string text_of(const ProgramView& program) {
   Text text = listing(program);
   for (size_t k = 0; k < program.kernels.specs.size(); ++k) render_kernel(program.kernels, static_cast<int>(k), text);
-  for (const TensorDecl& tensor : program.tensors) text << tensor.buffer << ' ' << tensor.offset << ' ' << tensor.bytes << '\n';
+  for (const TensorDecl& tensor : program.tensors)
+    text << tensor.buffer << ' ' << tensor.offset << ' ' << tensor.bytes << '\n';
   for (const BufferDecl& buffer : program.buffers) text << static_cast<int>(buffer.role) << ' ' << buffer.bytes << '\n';
   for (const uint32_t word : program.words) text << word << '\n';
   return std::string(text.view());

@@ -24,11 +24,15 @@ TEST_CASE("steps that typical graphs need", "[compile]") {
     const char* steps;
   };
   const Row row = GENERATE(values<Row>({
-      {"a chain of maps", [](Builder& g) { g.output("y", tanh(exp(in(g, "x")) * 2.0 + 1.0)); }, "exp+mul+add+tanh/f32/map"},
+      {"a chain of maps", [](Builder& g) { g.output("y", tanh(exp(in(g, "x")) * 2.0 + 1.0)); },
+       "exp+mul+add+tanh/f32/map"},
       {"maps of several broadcast shapes",
-       [](Builder& g) { g.output("y", (in(g, "x") + in(g, "row", {16})) * in(g, "col", {8, 1}) + in(g, "one", {})); }, "add+mul+add/f32/map"},
-      {"softmax of a scaled tensor", [](Builder& g) { g.output("y", softmax(in(g, "x") * 0.125)); }, "softmax+mul/f32/rows"},
-      {"a map after softmax", [](Builder& g) { g.output("y", softmax(in(g, "x")) * in(g, "mask")); }, "softmax+mul/f32/rows"},
+       [](Builder& g) { g.output("y", (in(g, "x") + in(g, "row", {16})) * in(g, "col", {8, 1}) + in(g, "one", {})); },
+       "add+mul+add/f32/map"},
+      {"softmax of a scaled tensor", [](Builder& g) { g.output("y", softmax(in(g, "x") * 0.125)); },
+       "softmax+mul/f32/rows"},
+      {"a map after softmax", [](Builder& g) { g.output("y", softmax(in(g, "x")) * in(g, "mask")); },
+       "softmax+mul/f32/rows"},
       {"matmul, bias, gelu, residual",
        [](Builder& g) {
          const Tensor x = in(g, "x", {32, 64}), w = g.param("w", f32, {64, 64}), b = g.param("b", f32, {64});
@@ -43,14 +47,17 @@ TEST_CASE("steps that typical graphs need", "[compile]") {
        "sum+mul+add+sqrt/f32/rows"},
       {"views before a map cost nothing",
        [](Builder& g) { g.output("y", exp(reverse(transpose(slice(in(g, "x"), {2, 0}, {6, kEnd}))))); }, "exp/f32/map"},
-      {"views between maps",
-       [](Builder& g) { g.output("y", exp(transpose(log(in(g, "x"))))); }, "log+transpose+exp/f32/map"},
+      {"views between maps", [](Builder& g) { g.output("y", exp(transpose(log(in(g, "x"))))); },
+       "log+transpose+exp/f32/map"},
       {"a transposed operand of matmul is read where it is",
-       [](Builder& g) { g.output("y", matmul(in(g, "a", {8, 16}), transpose(in(g, "b", {4, 16})))); }, "matmul/f32/tiled"},
+       [](Builder& g) { g.output("y", matmul(in(g, "a", {8, 16}), transpose(in(g, "b", {4, 16})))); },
+       "matmul/f32/tiled"},
       {"a reshape after matmul joins it, for elements stay in order",
-       [](Builder& g) { g.output("y", exp(reshape(matmul(in(g, "a", {8, 16}), in(g, "b", {16, 4})), {4, 8}))); }, "matmul+reshape+exp/f32/tiled"},
+       [](Builder& g) { g.output("y", exp(reshape(matmul(in(g, "a", {8, 16}), in(g, "b", {16, 4})), {4, 8}))); },
+       "matmul+reshape+exp/f32/tiled"},
       {"a transpose after matmul does not",
-       [](Builder& g) { g.output("y", exp(transpose(matmul(in(g, "a", {8, 16}), in(g, "b", {16, 4}))))); }, "matmul/f32/tiled exp/f32/map"},
+       [](Builder& g) { g.output("y", exp(transpose(matmul(in(g, "a", {8, 16}), in(g, "b", {16, 4}))))); },
+       "matmul/f32/tiled exp/f32/map"},
       {"a value used twice by one kernel is computed once",
        [](Builder& g) {
          const Tensor e = exp(in(g, "x"));
@@ -85,8 +92,7 @@ TEST_CASE("steps that typical graphs need", "[compile]") {
          g.output("z", y);
        },
        "matmul+add/f32/tiled copy/f32/map"},
-      {"an empty result needs no step",
-       [](Builder& g) { g.output("y", exp(in(g, "x", {0, 4}))); }, ""},
+      {"an empty result needs no step", [](Builder& g) { g.output("y", exp(in(g, "x", {0, 4}))); }, ""},
   }));
   CAPTURE(row.why);
   CHECK(steps_of(compiled(row.build)) == row.steps);
@@ -150,14 +156,20 @@ TEST_CASE("a state is changed where it is, and read before", "[compile]") {
   };
   const Row row = GENERATE(values<Row>({
       {"nothing else reads it",
-       [](Builder& g) { g.output("y", accumulate(g.state("s", f32, {4, 4}), in(g, "x", {4, 4}))); }, "accumulate/f32/plain copy/f32/map"},
+       [](Builder& g) { g.output("y", accumulate(g.state("s", f32, {4, 4}), in(g, "x", {4, 4}))); },
+       "accumulate/f32/plain copy/f32/map"},
       {"what was computed from it before is computed before",
        [](Builder& g) {
          const Tensor s = g.state("s", f32, {4, 4}), old = exp(s);
          g.output("y", accumulate(s, in(g, "x", {4, 4})) + old);
        },
        "exp/f32/map accumulate/f32/plain add/f32/map"},
-      {"it is added to itself", [](Builder& g) { const Tensor s = g.state("s", f32, {4, 4}); accumulate(s, s); g.output("y", in(g, "x")); },
+      {"it is added to itself",
+       [](Builder& g) {
+         const Tensor s = g.state("s", f32, {4, 4});
+         accumulate(s, s);
+         g.output("y", in(g, "x"));
+       },
        "copy/f32/map accumulate/f32/plain copy/f32/map"},
       {"a view of it is a copy, and stays one when it changes nothing",
        [](Builder& g) {

@@ -23,7 +23,8 @@ auto encoder(int layers) {
         name << part << layer;
         return g.param(name.view(), f32, shape);
       };
-      const Tensor q = matmul(x, weight("q", {64, 64})), k = matmul(x, weight("k", {64, 64})), v = matmul(x, weight("v", {64, 64}));
+      const Tensor q = matmul(x, weight("q", {64, 64})), k = matmul(x, weight("k", {64, 64})),
+                   v = matmul(x, weight("v", {64, 64}));
       x = x + matmul(softmax(matmul(q, transpose(k)) * 0.125), v);
       x = x + matmul(gelu(matmul(x, weight("up", {64, 256}))), weight("down", {256, 64}));
     }

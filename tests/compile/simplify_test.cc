@@ -1,4 +1,6 @@
 // simplify leaves out what is not needed, and nothing else.
+#include "rlxgpu/compile/simplify.h"
+
 #include <functional>
 #include <string>
 
@@ -7,7 +9,6 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/movement/movement.h"
 #include "kernels/reduce/reduce.h"
-#include "rlxgpu/compile/simplify.h"
 
 namespace rlxgpu {
 namespace {
@@ -46,12 +47,16 @@ TEST_CASE("simplify leaves out what changes nothing", "[compile]") {
       {"x + 0 is not x when x is -0", [](Builder& g) { g.output("y", g.input("x", f32, {4}) + 0.0); }, "add"},
       {"x * 1 that broadcasts is not x",
        [](Builder& g) { g.output("y", g.input("x", f32, {4}) * expand(g.literal(1, f32), {2, 4})); }, "expand mul"},
-      {"numbers are folded", [](Builder& g) { g.output("y", g.input("x", f32, {4}) * (g.literal(2, f32) + 3.0)); }, "mul"},
-      {"a reshape to the same shape", [](Builder& g) { g.output("y", exp(reshape(g.input("x", f32, {2, 2}), {2, 2}))); }, "exp"},
-      {"a transpose that moves nothing", [](Builder& g) { g.output("y", exp(transpose(g.input("x", f32, {2, 2}), {0, 1}))); }, "exp"},
+      {"numbers are folded", [](Builder& g) { g.output("y", g.input("x", f32, {4}) * (g.literal(2, f32) + 3.0)); },
+       "mul"},
+      {"a reshape to the same shape",
+       [](Builder& g) { g.output("y", exp(reshape(g.input("x", f32, {2, 2}), {2, 2}))); }, "exp"},
+      {"a transpose that moves nothing",
+       [](Builder& g) { g.output("y", exp(transpose(g.input("x", f32, {2, 2}), {0, 1}))); }, "exp"},
       {"a whole slice", [](Builder& g) { g.output("y", exp(slice(g.input("x", f32, {4}), {0}, {kEnd}))); }, "exp"},
       {"a cast to its own type", [](Builder& g) { g.output("y", exp(cast(g.input("x", f16, {4}), f16))); }, "exp"},
-      {"a cast down and up again stays", [](Builder& g) { g.output("y", cast(cast(g.input("x", f32, {4}), f16), f32)); }, "cast cast"},
+      {"a cast down and up again stays",
+       [](Builder& g) { g.output("y", cast(cast(g.input("x", f32, {4}), f16), f32)); }, "cast cast"},
       {"the same thing twice",
        [](Builder& g) {
          const Tensor x = g.input("x", f32, {4});

@@ -41,7 +41,8 @@ const std::vector<Example>& examples() {
        }},
       {"attention",
        [](Builder& g) {
-         const Tensor q = g.input("q", f32, {2, 9, 16}), k = g.input("k", f32, {2, 11, 16}), v = g.input("v", f32, {2, 11, 16});
+         const Tensor q = g.input("q", f32, {2, 9, 16}), k = g.input("k", f32, {2, 11, 16}),
+                      v = g.input("v", f32, {2, 11, 16});
          g.output("y", matmul(softmax(matmul(q, transpose(k, {0, 2, 1})) * 0.25), v) + q);
        }},
       {"a split reduction and what follows it",
@@ -90,7 +91,8 @@ TEST_CASE("a run repeats bit for bit", "[compile][gpu]") {
     const fuzz::Array& value = given.value(node.results.first);
     const std::string name(g.name(node.name));
     if (node.kind == NodeKind::scalar) REQUIRE(exe->set(name, value[0]).ok());
-    if (node.kind == NodeKind::input) REQUIRE(exe->set_elements(name, value.dtype, value.count(), fuzz::stored(value).data()).ok());
+    if (node.kind == NodeKind::input)
+      REQUIRE(exe->set_elements(name, value.dtype, value.count(), fuzz::stored(value).data()).ok());
   }
   std::vector<std::vector<std::byte>> first;
   for (int run = 0; run < 3; ++run) {

@@ -18,9 +18,9 @@ namespace rlxgpu::fuzz {
 inline const Site kHere = std::source_location::current();
 
 inline Tensor make_float_unary(Generator& f) {
-  static constexpr const OpDef* kOps[] = {&kNeg,  &kAbs,  &kSign, &kExp,   &kExpm1, &kLog,  &kLog1p, &kSqrt, &kRsqrt, &kRecip, &kSin,
-                                          &kCos,  &kTan,  &kAsin, &kAcos,  &kAtan,  &kSinh, &kCosh,  &kTanh, &kErf,   &kRound, &kFloor,
-                                          &kCeil, &kTrunc, &kIsNan, &kIsInf};
+  static constexpr const OpDef* kOps[] = {&kNeg,   &kAbs, &kSign,  &kExp,   &kExpm1, &kLog,   &kLog1p, &kSqrt, &kRsqrt,
+                                          &kRecip, &kSin, &kCos,   &kTan,   &kAsin,  &kAcos,  &kAtan,  &kSinh, &kCosh,
+                                          &kTanh,  &kErf, &kRound, &kFloor, &kCeil,  &kTrunc, &kIsNan, &kIsInf};
   const OpDef& op = *f.random.pick(kOps);
   Tensor x = f.any_float();
   const bool positive = &op == &kLog || &op == &kSqrt || &op == &kRsqrt;
@@ -34,15 +34,20 @@ inline Tensor make_activation(Generator& f) {
                                           &kSoftplus, &kLogSigmoid, &kMish, &kSelu, &kHardSwish};
   const Tensor x = f.any_float();
   switch (f.random.below(6)) {
-    case 0: return leaky_relu(x, 0.1f);
-    case 1: return elu(x, 0.75f);
-    case 2: return hard_sigmoid(x);
-    default: return apply(*f.random.pick(kOps), {x}, kHere);
+    case 0:
+      return leaky_relu(x, 0.1f);
+    case 1:
+      return elu(x, 0.75f);
+    case 2:
+      return hard_sigmoid(x);
+    default:
+      return apply(*f.random.pick(kOps), {x}, kHere);
   }
 }
 
 inline Tensor make_arithmetic(Generator& f) {
-  static constexpr const OpDef* kOps[] = {&kAdd, &kAdd, &kSub, &kSub, &kMul, &kMul, &kMul, &kDiv, &kMax, &kMin, &kPow, &kMod, &kAtan2};
+  static constexpr const OpDef* kOps[] = {&kAdd, &kAdd, &kSub, &kSub, &kMul, &kMul,  &kMul,
+                                          &kDiv, &kMax, &kMin, &kPow, &kMod, &kAtan2};
   const OpDef& op = *f.random.pick(kOps);
   Tensor a = f.any_float();
   const Tensor b = f.beside(a);
@@ -51,7 +56,8 @@ inline Tensor make_arithmetic(Generator& f) {
 }
 
 inline Tensor make_integer_op(Generator& f) {
-  static constexpr const OpDef* kOps[] = {&kAdd, &kSub, &kMul, &kDiv, &kMod, &kMax, &kMin, &kBitAnd, &kBitOr, &kBitXor, &kShiftLeft, &kShiftRight};
+  static constexpr const OpDef* kOps[] = {&kAdd, &kSub,    &kMul,   &kDiv,    &kMod,       &kMax,
+                                          &kMin, &kBitAnd, &kBitOr, &kBitXor, &kShiftLeft, &kShiftRight};
   const Tensor a = f.any_of(f.integer_type());
   if (f.random.chance(0.1)) return bit_not(a);
   if (f.random.chance(0.1) && is_signed(a.dtype())) return f.random.chance(0.5) ? neg(a) : sign(a);
@@ -90,11 +96,16 @@ inline Tensor make_cast(Generator& f) {
 inline Tensor make_complex(Generator& f) {
   const Tensor z = f.random.chance(0.5) ? f.any_of(c64) : complex(f.any_of(f32), 0.5);
   switch (f.random.below(6)) {
-    case 0: return real(z);
-    case 1: return imag(z);
-    case 2: return abs(z);
-    case 3: return conj(z);
-    default: return apply(*f.random.pick({&kAdd, &kSub, &kMul, &kDiv}), {z, f.beside(z)}, kHere);
+    case 0:
+      return real(z);
+    case 1:
+      return imag(z);
+    case 2:
+      return abs(z);
+    case 3:
+      return conj(z);
+    default:
+      return apply(*f.random.pick({&kAdd, &kSub, &kMul, &kDiv}), {z, f.beside(z)}, kHere);
   }
 }
 
@@ -118,7 +129,9 @@ inline Tensor make_reduction(Generator& f) {
   const int64_t roll = f.random.below(8);
   const Tensor x = roll == 0 ? f.any_of(boolean) : roll == 1 ? f.any_of(f.integer_type()) : f.any_float();
   if (!one_run_time_axis(x)) return x;
-  const OpDef& op = roll == 0 ? (f.random.chance(0.5) ? kAny : kAll) : roll < 5 ? *f.random.pick(kAll_) : *f.random.pick(kFloats);
+  const OpDef& op = roll == 0  ? (f.random.chance(0.5) ? kAny : kAll)
+                    : roll < 5 ? *f.random.pick(kAll_)
+                               : *f.random.pick(kFloats);
   return reduce(op, x, some_axes(f, x), {.keep_dims = f.random.chance(0.5)}, kHere);
 }
 
@@ -127,7 +140,8 @@ inline Tensor make_arg(Generator& f) {
   if (x.dtype() == boolean || x.dtype() == c64) return x;
   const int axis = f.axis_of(x);
   if (x.shape()[axis] == 0 || x.shape().symbol(axis) >= 0) return x;  // an empty row has no greatest element
-  return f.random.chance(0.5) ? argmax(x, axis, {.keep_dims = f.random.chance(0.5)}) : argmin(x, axis, {.keep_dims = f.random.chance(0.5)});
+  return f.random.chance(0.5) ? argmax(x, axis, {.keep_dims = f.random.chance(0.5)})
+                              : argmin(x, axis, {.keep_dims = f.random.chance(0.5)});
 }
 
 inline Tensor make_softmax(Generator& f) {
@@ -143,10 +157,14 @@ inline Tensor make_scan(Generator& f) {
   const ScanOptions options = {.exclusive = f.random.chance(0.3), .reverse = f.random.chance(0.3)};
   const int axis = f.axis_of(x);
   switch (f.random.below(4)) {
-    case 0: return cumprod(x, axis, options);
-    case 1: return cummax(x, axis, options);
-    case 2: return cummin(x, axis, options);
-    default: return cumsum(x, axis, options);
+    case 0:
+      return cumprod(x, axis, options);
+    case 1:
+      return cummax(x, axis, options);
+    case 2:
+      return cummin(x, axis, options);
+    default:
+      return cumsum(x, axis, options);
   }
 }
 
@@ -158,8 +176,10 @@ inline Tensor make_matmul(Generator& f) {
   const DType dtype = whole ? a.dtype() : f.random.chance(0.7) ? a.dtype() : f.float_type();
   const Dim k = a.shape().dim(rank - 1), n = f.random.pick({1, 2, 5, 17});
   switch (f.random.below(4)) {
-    case 0: return matmul(a, f.source(dtype, {k}));
-    case 1: return matmul(a, transpose(f.source(dtype, {n, k}), IntList{1, 0}));
+    case 0:
+      return matmul(a, f.source(dtype, {k}));
+    case 1:
+      return matmul(a, transpose(f.source(dtype, {n, k}), IntList{1, 0}));
     case 2: {
       if (rank < 3) return matmul(a, f.source(dtype, {k, n}));
       Shape batched = f.narrower(a.shape());
@@ -168,7 +188,8 @@ inline Tensor make_matmul(Generator& f) {
       batched.set(batched.rank() - 1, n);
       return matmul(a, f.source(dtype, batched));
     }
-    default: return matmul(a, f.source(dtype, {k, n}));
+    default:
+      return matmul(a, f.source(dtype, {k, n}));
   }
 }
 

@@ -43,12 +43,18 @@ inline double random_float(Random& random, bool specials) {
 inline double random_number(Random& random, DType dtype, bool specials) {
   const bool large = random.chance(0.1);
   switch (dtype) {
-    case DType::i32: return static_cast<double>(large ? random.between(INT32_MIN, INT32_MAX) : random.between(-9, 9));
-    case DType::u32: return static_cast<double>(large ? random.between(0, UINT32_MAX) : random.between(0, 9));
-    case DType::i8: return static_cast<double>(large ? random.between(-128, 127) : random.between(-9, 9));
-    case DType::u8: return static_cast<double>(large ? random.between(0, 255) : random.between(0, 9));
-    case DType::boolean: return static_cast<double>(random.below(2));
-    default: return rounded(random_float(random, specials), dtype);
+    case DType::i32:
+      return static_cast<double>(large ? random.between(INT32_MIN, INT32_MAX) : random.between(-9, 9));
+    case DType::u32:
+      return static_cast<double>(large ? random.between(0, UINT32_MAX) : random.between(0, 9));
+    case DType::i8:
+      return static_cast<double>(large ? random.between(-128, 127) : random.between(-9, 9));
+    case DType::u8:
+      return static_cast<double>(large ? random.between(0, 255) : random.between(0, 9));
+    case DType::boolean:
+      return static_cast<double>(random.below(2));
+    default:
+      return rounded(random_float(random, specials), dtype);
   }
 }
 

@@ -23,7 +23,7 @@ struct Edit {
   int32_t resize = -1;   // this source's `axis` becomes `extent`
   int axis = 0;
   int64_t extent = 1;
-  int32_t retype = -1;   // this source becomes f32
+  int32_t retype = -1;  // this source becomes f32
 };
 
 class Rebuilder {
@@ -37,7 +37,8 @@ class Rebuilder {
       if (live_[n]) copy(from_.nodes[n]);
     }
     for (size_t k = 0; k < from_.outputs.size(); ++k) {
-      if (kept(k)) to_.output(from_.name(from_.outputs[k].name), made_[static_cast<size_t>(meant(from_.outputs[k].value))]);
+      if (kept(k))
+        to_.output(from_.name(from_.outputs[k].name), made_[static_cast<size_t>(meant(from_.outputs[k].value))]);
     }
     return to_.ok();
   }
@@ -60,7 +61,8 @@ class Rebuilder {
     }
     for (size_t n = from_.nodes.size(); n-- > 0;) {
       const Node& node = from_.nodes[n];
-      if (node.kind == NodeKind::op && node.op->in_place >= 0 && node.results.first != edit_.replace) live_[n] = true;  // as simplify does
+      if (node.kind == NodeKind::op && node.op->in_place >= 0 && node.results.first != edit_.replace)
+        live_[n] = true;  // as simplify does
       if (!live_[n] || cut(node.results.first)) continue;
       for (int k = 0; k < node.operands.count; ++k) use(from_.operand(node, k));
     }
@@ -86,7 +88,8 @@ class Rebuilder {
       made = to_.input(fresh_name(), type.dtype, type.shape);
     } else if (node.kind == NodeKind::op) {
       std::vector<Tensor> operands;
-      for (int k = 0; k < node.operands.count; ++k) operands.push_back(made_[static_cast<size_t>(meant(from_.operand(node, k)))]);
+      for (int k = 0; k < node.operands.count; ++k)
+        operands.push_back(made_[static_cast<size_t>(meant(from_.operand(node, k)))]);
       made = Tensor(&to_, to_.append(*node.op, operands, from_.attributes(node), node.site));
     } else if (node.kind == NodeKind::input) {
       made = to_.input(name, type.dtype, type.shape);
@@ -95,9 +98,11 @@ class Rebuilder {
     } else if (node.kind == NodeKind::state) {
       made = to_.state(name, type.dtype, type.shape);
     } else if (node.kind == NodeKind::scalar) {
-      made = node.attrs.count > 0 ? to_.extent_value(to_.extent(name, from_.attributes(node)[0])) : to_.scalar(name, type.dtype);
+      made = node.attrs.count > 0 ? to_.extent_value(to_.extent(name, from_.attributes(node)[0]))
+                                  : to_.scalar(name, type.dtype);
     } else {
-      made = to_.constant(type.dtype, type.shape, {from_.words.data() + node.words.first, static_cast<size_t>(node.words.count)});
+      made = to_.constant(type.dtype, type.shape,
+                          {from_.words.data() + node.words.first, static_cast<size_t>(node.words.count)});
     }
     for (int k = 0; k < node.results.count; ++k) made_[static_cast<size_t>(id + k)] = result_of(made, k);
   }

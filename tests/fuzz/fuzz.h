@@ -56,8 +56,9 @@ class Fuzzer {
       return true;
     };
     smallest_ = shrink(graph, fails);
-    failures_.push_back(absl::StrCat("// seed ", seed, ": ", problem, "\n// shrunk from ", op_count(graph.graph()), " to ",
-                                     op_count(smallest_.graph()), " ops: ", last, "\n", code_of(smallest_.graph()), code_of(setting)));
+    failures_.push_back(absl::StrCat("// seed ", seed, ": ", problem, "\n// shrunk from ", op_count(graph.graph()),
+                                     " to ", op_count(smallest_.graph()), " ops: ", last, "\n",
+                                     code_of(smallest_.graph()), code_of(setting)));
   }
 
   Trial trial_;

@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "absl/status/statusor.h"
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "absl/status/statusor.h"
 #include "rlxgpu/runtime/device.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -40,7 +40,8 @@ int main(int argc, char** argv) {
   const double minutes = absl::GetFlag(FLAGS_minutes);
   const int64_t graphs = absl::GetFlag(FLAGS_graphs);
   uint64_t seed = absl::GetFlag(FLAGS_seed);
-  if (seed == 0) seed = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) / 1000000000u * 1000000u;
+  if (seed == 0)
+    seed = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) / 1000000000u * 1000000u;
 
   absl::StatusOr<rlxgpu::Device> device = rlxgpu::open_device();
   if (!device.ok()) {
@@ -61,9 +62,11 @@ int main(int argc, char** argv) {
                 static_cast<long long>(fuzzer.elements()), 100 * fuzzer.skipped_share(), fuzzer.failures().size(), end);
     std::fflush(stdout);
   };
-  while (!stopped && (graphs == 0 || fuzzer.graphs() < graphs) && (minutes <= 0 || seconds_since(start) < 60 * minutes) &&
+  while (!stopped && (graphs == 0 || fuzzer.graphs() < graphs) &&
+         (minutes <= 0 || seconds_since(start) < 60 * minutes) &&
          static_cast<int>(fuzzer.failures().size()) < absl::GetFlag(FLAGS_failures)) {
-    if (!fuzzer.run(seed + static_cast<uint64_t>(fuzzer.graphs()))) std::printf("\n%s\n", fuzzer.failures().back().c_str());
+    if (!fuzzer.run(seed + static_cast<uint64_t>(fuzzer.graphs())))
+      std::printf("\n%s\n", fuzzer.failures().back().c_str());
     if (seconds_since(start) - shown > 1) {
       shown = seconds_since(start);
       progress("");

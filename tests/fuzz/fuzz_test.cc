@@ -1,6 +1,8 @@
 // Random programs agree with the reference; and a wrong op would not get away.
 //
 // RLXGPU_FUZZ_SEED and RLXGPU_FUZZ_GRAPHS change the first seed and the number of programs.
+#include "tests/fuzz/fuzz.h"
+
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -9,7 +11,6 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/movement/movement.h"
 #include "rlxgpu/reference/interpreter.h"
-#include "tests/fuzz/fuzz.h"
 #include "tests/support/gpu.h"
 
 namespace rlxgpu::fuzz {
@@ -103,7 +104,9 @@ TEST_CASE("values without errors are those of the interpreter", "[fuzz]") {
       const Array& theirs = outputs.at(std::string(g.name(output.name)));
       REQUIRE(mine.data.size() == theirs.data.size());
       bool same = true;
-      for (size_t i = 0; i < mine.data.size(); ++i) same = same && same_kind(mine.data[i], theirs.data[i]) && !(mine.data[i] < theirs.data[i] || mine.data[i] > theirs.data[i]);
+      for (size_t i = 0; i < mine.data.size(); ++i)
+        same = same && same_kind(mine.data[i], theirs.data[i]) &&
+               !(mine.data[i] < theirs.data[i] || mine.data[i] > theirs.data[i]);
       CHECK(same);
     }
   }

@@ -44,7 +44,8 @@ class Generator {
 
   Shape any_shape() {
     if (random.chance(0.03)) return random.pick({Shape{0}, Shape{3, 0}, Shape{0, 4}});
-    if (random.chance(0.01)) return random.pick({Shape{2, 8200}, Shape{9000}, Shape{300, 3}});  // several workgroups, split reductions
+    if (random.chance(0.01))
+      return random.pick({Shape{2, 8200}, Shape{9000}, Shape{300, 3}});  // several workgroups, split reductions
     const int rank = static_cast<int>(random.pick({0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4, 5, 6, 8}));
     Shape shape;
     for (int axis = 0; axis < rank; ++axis) {
@@ -85,12 +86,17 @@ class Generator {
   }
 
   Tensor number(DType dtype) {
-    const double value = dtype == boolean ? static_cast<double>(random.below(2)) : is_float(dtype) || dtype == c64 ? random.pick({0.5, 2.0, -1.25, 1.0, 0.0, 3.0}) : random.pick({1.0, 2.0, 0.0, 3.0});
-    if ((dtype == f32 || dtype == i32 || dtype == u32) && random.chance(0.4)) return keep(g.scalar("s" + std::to_string(sources_++), dtype));
+    const double value = dtype == boolean                  ? static_cast<double>(random.below(2))
+                         : is_float(dtype) || dtype == c64 ? random.pick({0.5, 2.0, -1.25, 1.0, 0.0, 3.0})
+                                                           : random.pick({1.0, 2.0, 0.0, 3.0});
+    if ((dtype == f32 || dtype == i32 || dtype == u32) && random.chance(0.4))
+      return keep(g.scalar("s" + std::to_string(sources_++), dtype));
     return g.literal(value, dtype);
   }
 
-  Tensor any() { return pick([](Tensor) { return true; }, [&] { return source(any_type(), any_shape()); }); }
+  Tensor any() {
+    return pick([](Tensor) { return true; }, [&] { return source(any_type(), any_shape()); });
+  }
   Tensor any_float() {
     return pick([](Tensor t) { return is_float(t.dtype()); }, [&] { return source(float_type(), any_shape()); });
   }
@@ -98,11 +104,12 @@ class Generator {
     return pick([&](Tensor t) { return t.dtype() == dtype; }, [&] { return source(dtype, any_shape()); });
   }
   Tensor any_with_axis() {
-    return pick([](Tensor t) { return t.shape().rank() > 0; }, [&] {
-      Shape shape = any_shape();
-      if (shape.rank() == 0) shape = {4};
-      return source(any_type(), shape);
-    });
+    return pick([](Tensor t) { return t.shape().rank() > 0; },
+                [&] {
+                  Shape shape = any_shape();
+                  if (shape.rank() == 0) shape = {4};
+                  return source(any_type(), shape);
+                });
   }
   // A shape that broadcasts with the given ones.
   Tensor beside(std::initializer_list<Tensor> others, DType dtype) {

@@ -26,15 +26,20 @@ inline Tensor make_layer(Generator& f, Tensor x, Random structure, Random& detai
   const Tensor h = combination == 0 ? a * b : combination == 1 ? a - b : max(a, b);
   const Dim last = x.shape().dim(x.shape().rank() - 1);
   switch (structure.below(6)) {
-    case 0: return softmax(h, details.chance(0.7) ? -1 : 0) + x;
-    case 1: return leaky_relu(h, details.pick({0.25f, 0.5f}));
-    case 2: return last.symbol < 0 ? roll(h, details.pick({-1, 1, 2}), -1) * x : h;
-    case 3: return h - mean(h, details.pick({-1, 0}), {.keep_dims = true});
+    case 0:
+      return softmax(h, details.chance(0.7) ? -1 : 0) + x;
+    case 1:
+      return leaky_relu(h, details.pick({0.25f, 0.5f}));
+    case 2:
+      return last.symbol < 0 ? roll(h, details.pick({-1, 1, 2}), -1) * x : h;
+    case 3:
+      return h - mean(h, details.pick({-1, 0}), {.keep_dims = true});
     case 4: {
       const Tensor w = f.source(x.dtype(), {last, last});
       return matmul(h, details.chance(0.5) ? transpose(w) : w) * 0.5 + f.source(x.dtype(), {last});
     }
-    default: return where(gt(h, details.pick({0.0, 0.5})), h, x);
+    default:
+      return where(gt(h, details.pick({0.0, 0.5})), h, x);
   }
 }
 

@@ -17,9 +17,12 @@ inline Tensor make_reshape(Generator& f) {
   const Shape& from = x.shape();
   if (from.dynamic()) return from.rank() < kMaxRank ? unsqueeze(x, {f.random.below(from.rank() + 1)}) : x;
   switch (f.random.below(4)) {
-    case 0: return reshape(x, {from.count()});
-    case 1: return from.rank() > 0 ? flatten(x, f.random.below(from.rank() + 1)) : reshape(x, {1, 1});
-    case 2: return squeeze(x);
+    case 0:
+      return reshape(x, {from.count()});
+    case 1:
+      return from.rank() > 0 ? flatten(x, f.random.below(from.rank() + 1)) : reshape(x, {1, 1});
+    case 2:
+      return squeeze(x);
     default: {  // factors in some order
       int64_t left = from.count();
       Shape to;
@@ -84,7 +87,8 @@ inline Tensor make_expand(Generator& f) {
 inline Tensor make_pad(Generator& f) {
   const Tensor x = f.any_with_axis();
   if (x.shape().count() > 600) return x;
-  const PadMode mode = f.random.pick({PadMode::constant, PadMode::constant, PadMode::reflect, PadMode::edge, PadMode::wrap});
+  const PadMode mode =
+      f.random.pick({PadMode::constant, PadMode::constant, PadMode::reflect, PadMode::edge, PadMode::wrap});
   IntList before, after;
   for (int axis = 0; axis < x.shape().rank(); ++axis) {
     const int64_t extent = x.shape()[axis];
@@ -100,7 +104,8 @@ inline Tensor make_roll(Generator& f) {
   const Tensor x = f.any_with_axis();
   const int axis = f.axis_of(x);
   if (!is_fixed(x, axis)) return x;
-  if (x.shape().rank() >= 2 && f.random.chance(0.4)) return f.random.chance(0.5) ? tril(x, f.random.between(-1, 1)) : triu(x, f.random.between(-1, 1));
+  if (x.shape().rank() >= 2 && f.random.chance(0.4))
+    return f.random.chance(0.5) ? tril(x, f.random.between(-1, 1)) : triu(x, f.random.between(-1, 1));
   return roll(x, f.random.between(-4, 4), axis);
 }
 
@@ -145,7 +150,9 @@ inline Tensor make_scatter(Generator& f) {
   const Tensor x = f.any_with_axis();
   if (x.shape().dynamic() || x.shape().count() == 0 || x.shape().count() > 600) return x;
   const bool numbers = x.dtype() != boolean && x.dtype() != c64;
-  const Scatter mode = numbers ? f.random.pick({Scatter::replace, Scatter::add, Scatter::mul, Scatter::max, Scatter::min}) : Scatter::replace;
+  const Scatter mode = numbers
+                           ? f.random.pick({Scatter::replace, Scatter::add, Scatter::mul, Scatter::max, Scatter::min})
+                           : Scatter::replace;
   const DType index = f.random.chance(0.7) ? i32 : u32;
   if (f.random.chance(0.3)) {
     Shape slices;

@@ -33,20 +33,25 @@ struct OpError {
 };
 
 // Ops whose inside the operands' rounding stands for, and ops that drivers rewrite.
-inline bool is_one_of(const OpDef& op, std::initializer_list<const OpDef*> ops) { return std::find(ops.begin(), ops.end(), &op) != ops.end(); }
+inline bool is_one_of(const OpDef& op, std::initializer_list<const OpDef*> ops) {
+  return std::find(ops.begin(), ops.end(), &op) != ops.end();
+}
 
 // Maps that choose, move or round numbers: all that are not in accuracy.h, apart from + - *.
 inline OpError error_of_map(const reference::Call& call) {
   const OpDef& op = *call.op;
   const bool complex = call.operand(0).dtype == c64;
-  if (&op == &kCast) return {.rounds = true};
+  if (&op == &kCast) return {.result_ulps = 1, .rounds = true};  // a large integer becomes either neighbour
   if (&op == &kIota) return {.operand_ulps = 1, .result_ulps = 1};
   if (is_one_of(op, {&kAdd, &kSub, &kMul, &kFma})) {
     return {.operand_ulps = complex || &op == &kFma ? 1.0 : 0.0, .result_ulps = 1, .fragile = true};
   }
   for (const OpAccuracy& known : kElementwiseAccuracies) {
     if (known.op != &op) continue;
-    return {.operand_ulps = complex ? 2.0 : 0.0, .result_ulps = known.accuracy.ulps + 0.5, .absolute = known.accuracy.absolute, .fragile = complex || is_one_of(op, {&kDiv, &kRecip})};
+    return {.operand_ulps = complex ? 2.0 : 0.0,
+            .result_ulps = known.accuracy.ulps + 0.5,
+            .absolute = known.accuracy.absolute,
+            .fragile = complex || is_one_of(op, {&kDiv, &kRecip})};
   }
   if (&op == &kAbs && complex) return {.operand_ulps = 1, .result_ulps = 4, .fragile = true};
   return {};
@@ -56,7 +61,9 @@ inline OpError error_of_map(const reference::Call& call) {
 inline double terms_of(const reference::Call& call) {
   const Shape& shape = call.operand(0).shape;
   if (call.op == &kMatmul) return static_cast<double>(shape[shape.rank() - 1]);
-  if (call.operand(0).count() > call.result().count()) return static_cast<double>(call.operand(0).count()) / std::max<double>(1, static_cast<double>(call.result().count()));
+  if (call.operand(0).count() > call.result().count())
+    return static_cast<double>(call.operand(0).count()) /
+           std::max<double>(1, static_cast<double>(call.result().count()));
   double longest = 1;  // softmax, scans, scatters: at most one axis, or all updates
   for (int axis = 0; axis < shape.rank(); ++axis) longest = std::max(longest, static_cast<double>(shape[axis]));
   return call.operands.size() > 2 ? std::max(longest, static_cast<double>(call.operand(2).count())) : longest;
@@ -67,12 +74,18 @@ inline OpError error_of_kernel(const reference::Call& call) {
   const OpDef& op = *call.op;
   if (is_one_of(op, {&kReduceMax, &kReduceMin, &kArgmax, &kArgmin, &kCummax, &kCummin})) return {};
   const bool scatters = is_one_of(op, {&kScatterElements, &kScatterNd});
-  if (scatters && call.attr(0) != static_cast<int64_t>(Scatter::add) && call.attr(0) != static_cast<int64_t>(Scatter::mul)) return {};
+  if (scatters && call.attr(0) != static_cast<int64_t>(Scatter::add) &&
+      call.attr(0) != static_cast<int64_t>(Scatter::mul))
+    return {};
   const bool exponential = is_one_of(op, {&kSoftmax, &kLogSoftmax, &kLogSumExp});
-  return {.operand_ulps = 0.5 + 0.5 * std::sqrt(terms_of(call)), .result_ulps = exponential ? 6.0 : 1.0, .absolute = exponential ? 4 * 0x1p-24 : 0.0};
+  return {.operand_ulps = 0.5 + 0.5 * std::sqrt(terms_of(call)),
+          .result_ulps = exponential ? 6.0 : 1.0,
+          .absolute = exponential ? 4 * 0x1p-24 : 0.0};
 }
 
-inline OpError error_of(const reference::Call& call) { return call.op->at != nullptr ? error_of_map(call) : error_of_kernel(call); }
+inline OpError error_of(const reference::Call& call) {
+  return call.op->at != nullptr ? error_of_map(call) : error_of_kernel(call);
+}
 
 }  // namespace rlxgpu::fuzz
 

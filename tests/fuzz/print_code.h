@@ -81,13 +81,18 @@ class CodePrinter {
       }
       case NodeKind::scalar:
         if (node.attrs.count > 0) {
-          absl::StrAppendFormat(&out_, "Dim e%d = g.extent(\"%s\", %d);\nTensor t%d = g.extent_value(e%d);\n", node.scalar, name, graph_.attributes(node)[0], id, node.scalar);
+          absl::StrAppendFormat(&out_, "Dim e%d = g.extent(\"%s\", %d);\nTensor t%d = g.extent_value(e%d);\n",
+                                node.scalar, name, graph_.attributes(node)[0], id, node.scalar);
         } else {
           absl::StrAppendFormat(&out_, "Tensor t%d = g.scalar(\"%s\", %s);\n", id, name, type);
         }
         break;
-      case NodeKind::constant: constant(node, value); break;
-      case NodeKind::op: op(node); break;
+      case NodeKind::constant:
+        constant(node, value);
+        break;
+      case NodeKind::op:
+        op(node);
+        break;
     }
   }
 
@@ -95,24 +100,28 @@ class CodePrinter {
     const uint32_t first = node.words.count > 0 ? graph_.words[static_cast<size_t>(node.words.first)] : 0;
     const double number = Fold::number_of(first, value.dtype);
     if (value.shape.rank() == 0 && value.dtype != c64 && std::isfinite(number)) {
-      absl::StrAppendFormat(&out_, "Tensor t%d = g.literal(%.17g, %s);\n", node.results.first, number, type_name(value.dtype));
+      absl::StrAppendFormat(&out_, "Tensor t%d = g.literal(%.17g, %s);\n", node.results.first, number,
+                            type_name(value.dtype));
       return;
     }
     std::string words;
     for (int i = 0; i < node.words.count; ++i) {
       absl::StrAppendFormat(&words, "%s0x%08x", i ? ", " : "", graph_.words[static_cast<size_t>(node.words.first + i)]);
     }
-    absl::StrAppendFormat(&out_, "Tensor t%d = g.constant(%s, %s, std::vector<uint32_t>{%s});\n", node.results.first, type_name(value.dtype), shape(value.shape), words);
+    absl::StrAppendFormat(&out_, "Tensor t%d = g.constant(%s, %s, std::vector<uint32_t>{%s});\n", node.results.first,
+                          type_name(value.dtype), shape(value.shape), words);
   }
 
   void op(const Node& node) {
     std::string operands, attrs;
     for (int k = 0; k < node.operands.count; ++k) absl::StrAppend(&operands, k ? ", t" : "t", graph_.operand(node, k));
-    for (int i = 0; i < node.attrs.count; ++i) absl::StrAppend(&attrs, i ? ", " : "", graph_.attributes(node)[static_cast<size_t>(i)]);
+    for (int i = 0; i < node.attrs.count; ++i)
+      absl::StrAppend(&attrs, i ? ", " : "", graph_.attributes(node)[static_cast<size_t>(i)]);
     const int32_t id = node.results.first;
     const std::string name = definition_name(node.op->name);
     if (node.operands.count == 0) {
-      absl::StrAppendFormat(&out_, "Tensor t%d(&g, g.append(%s, {}, std::vector<int64_t>{%s}, here));", id, name, attrs);
+      absl::StrAppendFormat(&out_, "Tensor t%d(&g, g.append(%s, {}, std::vector<int64_t>{%s}, here));", id, name,
+                            attrs);
     } else if (node.operands.count == 0 || attrs.empty()) {
       absl::StrAppendFormat(&out_, "Tensor t%d = apply(%s, {%s}, here);", id, name, operands);
     } else {
@@ -121,7 +130,8 @@ class CodePrinter {
     Text type;
     type << graph_.value(id).shape;
     absl::StrAppend(&out_, "  // ", type_name(graph_.value(id).dtype), std::string(type.view()), "\n");
-    for (int k = 1; k < node.results.count; ++k) absl::StrAppendFormat(&out_, "Tensor t%d = result_of(t%d, %d);\n", id + k, id, k);
+    for (int k = 1; k < node.results.count; ++k)
+      absl::StrAppendFormat(&out_, "Tensor t%d = result_of(t%d, %d);\n", id + k, id, k);
   }
 
   const Graph& graph_;
@@ -134,10 +144,12 @@ inline std::string code_of(const Graph& graph) { return CodePrinter(graph).run()
 inline std::string code_of(const Setting& setting) {
   std::string choices;
   for (const Choice& choice : setting.choices) {
-    absl::StrAppend(&choices, choices.empty() ? "" : ", ", "{\"", std::string(choice.op), "\", \"", std::string(choice.variant), "\"}");
+    absl::StrAppend(&choices, choices.empty() ? "" : ", ", "{\"", std::string(choice.op), "\", \"",
+                    std::string(choice.variant), "\"}");
   }
   return absl::StrFormat(
-      "Verdict verdict = Trial(device).run(graph, {.seed = %uu, .fuse = %v, .simplify = %v, .portable = %v, .choices = {%s}});\n"
+      "Verdict verdict = Trial(device).run(graph, {.seed = %uu, .fuse = %v, .simplify = %v, .portable = %v, .choices = "
+      "{%s}});\n"
       "CHECK(verdict.problem == \"\");\n",
       setting.seed, setting.fuse, setting.simplify, setting.portable, choices);
 }

@@ -27,11 +27,11 @@ struct Maker {
 };
 
 inline constexpr Maker kMakers[] = {
-    {14, make_float_unary}, {4, make_activation},   {16, make_arithmetic}, {4, make_integer_op}, {4, make_comparison},
-    {3, make_logic},        {4, make_where},        {3, make_clamp},       {6, make_cast},       {3, make_complex},
-    {4, make_reshape},      {5, make_transpose},    {6, make_slice},       {4, make_expand},     {3, make_pad},
-    {3, make_roll},         {4, make_concat},       {4, make_gather},      {2, make_generated},  {8, make_reduction},
-    {2, make_arg},          {4, make_softmax},      {7, make_matmul},      {3, make_scan},       {3, make_scatter},
+    {14, make_float_unary}, {4, make_activation}, {16, make_arithmetic}, {4, make_integer_op}, {4, make_comparison},
+    {3, make_logic},        {4, make_where},      {3, make_clamp},       {6, make_cast},       {3, make_complex},
+    {4, make_reshape},      {5, make_transpose},  {6, make_slice},       {4, make_expand},     {3, make_pad},
+    {3, make_roll},         {4, make_concat},     {4, make_gather},      {2, make_generated},  {8, make_reduction},
+    {2, make_arg},          {4, make_softmax},    {7, make_matmul},      {3, make_scan},       {3, make_scatter},
     {6, make_layers},       {3, make_accumulate},
 };
 

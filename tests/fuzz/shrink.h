@@ -28,8 +28,10 @@ inline std::vector<Edit> possible_edits(const Graph& graph) {
   for (size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];
     if (node.kind == NodeKind::input) continue;
-    for (int k = 0; k < node.operands.count; ++k) edits.push_back({.replace = node.results.first, .by = graph.operand(node, k)});
-    if (node.results.count == 1 && !(node.kind == NodeKind::scalar && node.attrs.count > 0)) edits.push_back({.replace = node.results.first});
+    for (int k = 0; k < node.operands.count; ++k)
+      edits.push_back({.replace = node.results.first, .by = graph.operand(node, k)});
+    if (node.results.count == 1 && !(node.kind == NodeKind::scalar && node.attrs.count > 0))
+      edits.push_back({.replace = node.results.first});
   }
   for (const Node& node : graph.nodes) {
     if (node.kind != NodeKind::input && node.kind != NodeKind::param && node.kind != NodeKind::state) continue;

@@ -23,10 +23,10 @@ namespace rlxgpu::fuzz {
 
 // How a program is compiled: everything that must not change its results.
 struct Setting {
-  uint64_t seed = 0;       // of the data
+  uint64_t seed = 0;  // of the data
   bool fuse = true;
   bool simplify = true;
-  bool portable = false;   // for the target that every device covers
+  bool portable = false;  // for the target that every device covers
   std::vector<Choice> choices = {};
 };
 
@@ -101,7 +101,10 @@ class Trial {
     for (const Output& output : g.outputs) {
       const Array& like = given.value(output.value);
       std::vector<std::byte> bytes(static_cast<size_t>(like.count()) * static_cast<size_t>(bytes_of(like.dtype)));
-      if (absl::Status status = exe->get_elements(std::string(g.name(output.name)), like.dtype, like.count(), bytes.data()); !status.ok()) return status;
+      if (absl::Status status =
+              exe->get_elements(std::string(g.name(output.name)), like.dtype, like.count(), bytes.data());
+          !status.ok())
+        return status;
       outputs.push_back(from_storage(like, bytes));
     }
     return outputs;
@@ -124,7 +127,8 @@ class Trial {
       const double by = differs && same_kind(want, have) ? std::fabs(have - want) / std::max(bound, 1e-300) : 1e300;
       if (!differs || by <= worst) continue;
       worst = by;
-      problem = absl::StrFormat("%s%s = %.9g, expected %.9g within %.3g", name, place_of(got, static_cast<int64_t>(i) / parts), have, want, bound);
+      problem = absl::StrFormat("%s%s = %.9g, expected %.9g within %.3g", name,
+                                place_of(got, static_cast<int64_t>(i) / parts), have, want, bound);
     }
     if (verdict.ok()) verdict.problem = problem;
   }
