@@ -12,7 +12,8 @@ namespace rlxgpu {
 
 class GroupExtractor {
  public:
-  constexpr GroupExtractor(const Graph& from, const Fusion& fusion, int32_t root) : from_(from), fusion_(fusion), root_(root) {}
+  constexpr GroupExtractor(const Graph& from, const Fusion& fusion, int32_t root)
+      : from_(from), fusion_(fusion), root_(root) {}
 
   constexpr Graph run() {
     new_id_.resize(from_.values.size(), -1);
@@ -23,7 +24,8 @@ class GroupExtractor {
     }
     const Node& root = from_.node(root_);
     take(root.results.first);
-    for (int k = 0; k < root.results.count; ++k) to_.outputs.push_back({named("result ", k), new_id(root.results.first + k)});
+    for (int k = 0; k < root.results.count; ++k)
+      to_.outputs.push_back({named("result ", k), new_id(root.results.first + k)});
     return static_cast<Graph&&>(to_);
   }
 
@@ -37,7 +39,8 @@ class GroupExtractor {
   constexpr void take(int32_t value) {
     if (new_id(value) >= 0) return;
     const Node& node = from_.producer(value);
-    const bool inside = node.kind == NodeKind::op && (!fusion_.stored[static_cast<size_t>(value)] || from_.value(value).node == root_);
+    const bool inside =
+        node.kind == NodeKind::op && (!fusion_.stored[static_cast<size_t>(value)] || from_.value(value).node == root_);
     if (node.kind == NodeKind::op && !inside) return add_input(value);
     if (inside) {
       for (int k = 0; k < node.operands.count; ++k) take(from_.operand(node, k));
@@ -57,7 +60,8 @@ class GroupExtractor {
     made.attrs.first = static_cast<int32_t>(to_.attrs.size());
     for (const int64_t attr : from_.attributes(node)) to_.attrs.push_back(attr);
     made.words.first = static_cast<int32_t>(to_.words.size());
-    for (int i = 0; i < node.words.count; ++i) to_.words.push_back(from_.words[static_cast<size_t>(node.words.first + i)]);
+    for (int i = 0; i < node.words.count; ++i)
+      to_.words.push_back(from_.words[static_cast<size_t>(node.words.first + i)]);
     add(made, node.results.first, node.results.count);
   }
   constexpr void add(Node& node, int32_t first_value, int32_t count) {

@@ -28,12 +28,14 @@ Result<BackendPreference> BackendPreference::parse(std::string_view text) {
   if (wanted.empty() || wanted == "auto") return preference;
   for (std::string_view name : absl::StrSplit(wanted, ',')) {
     name = absl::StripAsciiWhitespace(name);
-    const auto found = std::find_if(std::begin(kBackends), std::end(kBackends), [&](ComputeBackend backend) { return name_of(backend) == name; });
+    const auto found = std::find_if(std::begin(kBackends), std::end(kBackends),
+                                    [&](ComputeBackend backend) { return name_of(backend) == name; });
     if (found == std::end(kBackends)) {
       return absl::InvalidArgumentError(
           absl::StrCat("\"", name, "\" is no backend: there are cuda, rocm, metal, opencl, webgpu and cpu"));
     }
-    if (contains(preference.order, *found)) return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" is there twice"));
+    if (contains(preference.order, *found))
+      return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" is there twice"));
     preference.order.push_back(*found);
   }
   return preference;
@@ -41,16 +43,18 @@ Result<BackendPreference> BackendPreference::parse(std::string_view text) {
 
 std::string BackendPreference::text() const {
   if (order.empty()) return "auto";
-  return absl::StrJoin(order, ",", [](std::string* out, ComputeBackend backend) { absl::StrAppend(out, name_of(backend)); });
+  return absl::StrJoin(order, ",",
+                       [](std::string* out, ComputeBackend backend) { absl::StrAppend(out, name_of(backend)); });
 }
 
 namespace internal {
 
-Result<ComputeBackend> choose_backend(const BackendPreference& preference, const std::vector<OfferedBackend>& offered, const Work& work,
-                                      const Calibration* webgpu) {
+Result<ComputeBackend> choose_backend(const BackendPreference& preference, const std::vector<OfferedBackend>& offered,
+                                      const Work& work, const Calibration* webgpu) {
   const auto is_there = [&](ComputeBackend backend) {
     if (backend == ComputeBackend::cpu || (backend == ComputeBackend::webgpu && webgpu != nullptr)) return true;
-    return std::any_of(offered.begin(), offered.end(), [&](const OfferedBackend& one) { return one.backend == backend; });
+    return std::any_of(offered.begin(), offered.end(),
+                       [&](const OfferedBackend& one) { return one.backend == backend; });
   };
   if (!preference.order.empty()) {
     for (const ComputeBackend backend : preference.order) {
@@ -59,9 +63,9 @@ Result<ComputeBackend> choose_backend(const BackendPreference& preference, const
     return absl::NotFoundError(absl::StrCat("none of \"", preference.text(), "\" is there"));
   }
   const double on_webgpu = webgpu != nullptr ? estimated_seconds(*webgpu, work) : 0;
-  const bool fastest = on_webgpu > 0 && !offered.empty() && std::all_of(offered.begin(), offered.end(), [&](const OfferedBackend& one) {
-    return one.seconds > on_webgpu;
-  });
+  const bool fastest =
+      on_webgpu > 0 && !offered.empty() &&
+      std::all_of(offered.begin(), offered.end(), [&](const OfferedBackend& one) { return one.seconds > on_webgpu; });
   if (fastest) return ComputeBackend::webgpu;
   for (const ComputeBackend backend : kBackends) {
     if (is_there(backend)) return backend;
@@ -71,7 +75,8 @@ Result<ComputeBackend> choose_backend(const BackendPreference& preference, const
 
 }  // namespace internal
 
-Result<ComputeBackend> choose_backend(const BackendPreference& preference, const std::vector<OfferedBackend>& offered, const Work& work) {
+Result<ComputeBackend> choose_backend(const BackendPreference& preference, const std::vector<OfferedBackend>& offered,
+                                      const Work& work) {
   const Result<std::vector<AdapterInfo>> adapters = list_adapters();
   if (!adapters.ok() || adapters->empty()) return internal::choose_backend(preference, offered, work, nullptr);
   std::map<std::string, Calibration> calibrations = load_calibrations();

@@ -45,13 +45,15 @@ struct OfferedBackend {
 // The first of the preference that is offered or provided. With an empty preference: native ones before webgpu before
 // cpu, but webgpu first where it is calibrated and `work` is estimated to be faster there than on every offered one.
 // NotFound when nothing of the list is there. Loads the GPU drivers when it comes to webgpu.
-Result<ComputeBackend> choose_backend(const BackendPreference& preference, const std::vector<OfferedBackend>& offered = {},
-                                      const Work& work = {.flops = 2e9, .bytes = 64e6, .launches = 50, .read_backs = 1});
+Result<ComputeBackend> choose_backend(const BackendPreference& preference,
+                                      const std::vector<OfferedBackend>& offered = {},
+                                      const Work& work = {
+                                          .flops = 2e9, .bytes = 64e6, .launches = 50, .read_backs = 1});
 
 namespace internal {
 // The same with a given answer to what webgpu is: null when there is no adapter, else its calibration.
-Result<ComputeBackend> choose_backend(const BackendPreference& preference, const std::vector<OfferedBackend>& offered, const Work& work,
-                                      const Calibration* webgpu);
+Result<ComputeBackend> choose_backend(const BackendPreference& preference, const std::vector<OfferedBackend>& offered,
+                                      const Work& work, const Calibration* webgpu);
 }  // namespace internal
 
 }  // namespace rlxgpu

@@ -2,8 +2,8 @@
 //
 //   absl::StatusOr<double> seconds = best_after_warm_up([&] { return run_once(); }, {.runs = 9});
 //
-// Software drivers compile a kernel when it is first dispatched, and its timestamps hold that time, too: hundreds of times
-// the kernel's own. Nothing may be concluded from it.
+// Software drivers compile a kernel when it is first dispatched, and its timestamps hold that time, too: hundreds of
+// times the kernel's own. Nothing may be concluded from it.
 #ifndef RLXGPU_RUNTIME_BEST_OF_H_
 #define RLXGPU_RUNTIME_BEST_OF_H_
 
@@ -16,8 +16,8 @@
 namespace rlxgpu {
 
 struct BestOfOptions {
-  int runs = std::numeric_limits<int>::max();  // at most, after the warm-up
-  double seconds = 0.5;                        // no new run after that long; there is one at least
+  int runs = std::numeric_limits<int>::max();              // at most, after the warm-up
+  double seconds = 0.5;                                    // no new run after that long; there is one at least
   double rival = std::numeric_limits<double>::infinity();  // three times slower than this is enough to know
 };
 

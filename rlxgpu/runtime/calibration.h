@@ -19,18 +19,18 @@ struct Calibration {
   // Products of square matrices, storage type and size in the name; 1 GFLOP/s = 1e9 operations a second.
   double f32_256_gflops = 0, f32_512_gflops = 0, f32_1024_gflops = 0;
   double f16_256_gflops = 0, f16_512_gflops = 0, f16_1024_gflops = 0;
-  double bandwidth_gb_per_s = 0;   // read and written by a kernel that copies; 1 GB = 1e9 bytes
-  double launch_us = 0;            // one more dispatch in a run
-  double submit_us = 0;            // a run of one small kernel, until the host knows that it is done
-  double read_back_us = 0;         // the same, and four bytes back on the host
-  std::string date;                // "2026-11-16"
+  double bandwidth_gb_per_s = 0;  // read and written by a kernel that copies; 1 GB = 1e9 bytes
+  double launch_us = 0;           // one more dispatch in a run
+  double submit_us = 0;           // a run of one small kernel, until the host knows that it is done
+  double read_back_us = 0;        // the same, and four bytes back on the host
+  std::string date;               // "2026-11-16"
 
   bool known() const { return f32_1024_gflops > 0; }
 };
 
 struct CalibrationField {
   std::string_view name, unit;
-  double Calibration::*value;
+  double Calibration::* value;
 };
 inline constexpr CalibrationField kCalibrationFields[] = {
     {"f32_256_gflops", "GFLOP/s", &Calibration::f32_256_gflops},
@@ -55,7 +55,8 @@ inline double estimated_seconds(const Calibration& on, const Work& work) {
   if (!on.known()) return 0;
   const double compute = work.flops / (1e9 * on.f32_1024_gflops);
   const double memory = on.bandwidth_gb_per_s > 0 ? work.bytes / (1e9 * on.bandwidth_gb_per_s) : 0;
-  const double latency = on.launch_us * work.launches + on.submit_us + (on.read_back_us - on.submit_us) * work.read_backs;
+  const double latency =
+      on.launch_us * work.launches + on.submit_us + (on.read_back_us - on.submit_us) * work.read_backs;
   return (compute > memory ? compute : memory) + 1e-6 * latency;
 }
 

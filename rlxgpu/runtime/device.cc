@@ -278,7 +278,8 @@ std::vector<const char*> pointers(const std::vector<std::string>& strings) {
 }  // namespace
 
 Result<Device> open_device(const DeviceOptions& options) {
-  internal::Found found = internal::find_adapters(options.backend, options.power, options.experimental, options.cache_dir);
+  internal::Found found =
+      internal::find_adapters(options.backend, options.power, options.experimental, options.cache_dir);
   const absl::StatusOr<size_t> chosen = choose(found.adapters, options);
   if (!chosen.ok()) return chosen.status();
   internal::FoundAdapter& adapter = found.adapters[*chosen];

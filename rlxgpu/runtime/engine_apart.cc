@@ -137,14 +137,16 @@ absl::Status look_at_step(EngineState& engine, size_t i, bool& nan_found) {
   for (const WrittenTensor& tensor : step.writes) {
     const absl::StatusOr<Seen> seen = look_at(*engine.device, tensor);
     if (!seen.ok()) return seen.status();
-    const std::string what = absl::StrCat("step ", i, " of ", engine.label, ", ", step.label, ", ", text_of(tensor.type), ": ");
+    const std::string what =
+        absl::StrCat("step ", i, " of ", engine.label, ", ", step.label, ", ", text_of(tensor.type), ": ");
     if (switches().maxima) {
-      switches().say(absl::StrCat(what, "at most ", seen->largest, seen->nans > 0 ? absl::StrCat(", and ", seen->nans, " NaN") : ""));
+      switches().say(absl::StrCat(what, "at most ", seen->largest,
+                                  seen->nans > 0 ? absl::StrCat(", and ", seen->nans, " NaN") : ""));
     }
     if (switches().trace_nan && seen->nans > 0 && !nan_found) {
       nan_found = true;
-      switches().say(absl::StrCat(what, "the first NaN of this run, ", seen->nans, " of ", seen->count, " elements, the first at ",
-                                  seen->first_nan));
+      switches().say(absl::StrCat(what, "the first NaN of this run, ", seen->nans, " of ", seen->count,
+                                  " elements, the first at ", seen->first_nan));
     }
   }
   return absl::OkStatus();

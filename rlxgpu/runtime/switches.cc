@@ -12,7 +12,7 @@ namespace {
 
 // Of ./dev, tests and tools.
 constexpr std::string_view kOtherNames[] = {
-    "RLXGPU_DAWN",        "RLXGPU_FUZZ_GRAPHS",  "RLXGPU_FUZZ_SEED",       "RLXGPU_IGNORE_HOST",  "RLXGPU_IN_ROOT",
+    "RLXGPU_DAWN",         "RLXGPU_FUZZ_GRAPHS", "RLXGPU_FUZZ_SEED",       "RLXGPU_IGNORE_HOST",  "RLXGPU_IN_ROOT",
     "RLXGPU_LAVAPIPE_ICD", "RLXGPU_REQUIRE_GPU", "RLXGPU_SWIFTSHADER_ICD", "RLXGPU_TEST_ADAPTER", "RLXGPU_TINT",
 };
 
@@ -51,7 +51,9 @@ void parse_flag(std::string_view name, std::string_view value, bool& out, const 
   }
 }
 
-void print_line(std::string_view line) { std::fprintf(stderr, "rlxgpu: %.*s\n", static_cast<int>(line.size()), line.data()); }
+void print_line(std::string_view line) {
+  std::fprintf(stderr, "rlxgpu: %.*s\n", static_cast<int>(line.size()), line.data());
+}
 
 Switches& current() {
   static Switches* const made = [] {
@@ -71,19 +73,17 @@ bool VariantPattern::matches(std::string_view of_op, std::string_view of_variant
 
 void Switches::say(std::string_view line) const { print ? print(line) : internal::print_line(line); }
 
-Switches parse_switches(std::span<const std::string_view> environment, const std::function<void(std::string_view)>& warn) {
+Switches parse_switches(std::span<const std::string_view> environment,
+                        const std::function<void(std::string_view)>& warn) {
   Switches result;
   for (const std::string_view entry : environment) {
     if (!entry.starts_with("RLXGPU_")) continue;
     const size_t equals = std::min(entry.find('='), entry.size());
     const std::string_view name = entry.substr(0, equals), value = entry.substr(std::min(equals + 1, entry.size()));
     const std::pair<std::string_view, bool*> flags[] = {
-        {"RLXGPU_TUNING", &result.tuning},
-        {"RLXGPU_LISTING", &result.listing},
-        {"RLXGPU_DISPATCHES", &result.dispatches},
-        {"RLXGPU_NO_READ_BACK", &result.no_read_back},
-        {"RLXGPU_MAXIMA", &result.maxima},
-        {"RLXGPU_TRACE_NAN", &result.trace_nan},
+        {"RLXGPU_TUNING", &result.tuning},         {"RLXGPU_LISTING", &result.listing},
+        {"RLXGPU_DISPATCHES", &result.dispatches}, {"RLXGPU_NO_READ_BACK", &result.no_read_back},
+        {"RLXGPU_MAXIMA", &result.maxima},         {"RLXGPU_TRACE_NAN", &result.trace_nan},
     };
     for (const auto& [flag, out] : flags) {
       if (flag == name) internal::parse_flag(name, value, *out, warn);
@@ -91,7 +91,8 @@ Switches parse_switches(std::span<const std::string_view> environment, const std
     if (name == "RLXGPU_FORCE") internal::parse_patterns(name, value, result.force, warn);
     if (name == "RLXGPU_FORBID") internal::parse_patterns(name, value, result.forbid, warn);
     if (name == "RLXGPU_TRACE") result.trace = value;
-    if (!internal::is_known(name)) warn("the environment variable " + std::string(name) + " means nothing: see docs/switches.md");
+    if (!internal::is_known(name))
+      warn("the environment variable " + std::string(name) + " means nothing: see docs/switches.md");
   }
   return result;
 }

@@ -53,7 +53,8 @@ struct Switches {
 };
 
 // From "NAME=value" entries. `warn` gets a sentence for each name or value that means nothing.
-Switches parse_switches(std::span<const std::string_view> environment, const std::function<void(std::string_view)>& warn);
+Switches parse_switches(std::span<const std::string_view> environment,
+                        const std::function<void(std::string_view)>& warn);
 
 // Those of this process.
 const Switches& switches();

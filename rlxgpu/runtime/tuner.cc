@@ -40,7 +40,8 @@ struct Recorder {
       self.call = line.view();
       for (const Variant* const variant : accepted) {  // one may be listed twice, under two conditions
         const auto& known = self.accepted;
-        if (std::find(known.begin(), known.end(), variant->name) == known.end()) self.accepted.emplace_back(variant->name);
+        if (std::find(known.begin(), known.end(), variant->name) == known.end())
+          self.accepted.emplace_back(variant->name);
       }
     }
     for (size_t i = 0; i < accepted.size(); ++i) {
@@ -68,7 +69,8 @@ std::vector<Candidate> find_candidates(const Graph& graph, const Target& target)
     Candidate candidate;
     candidate.graph = extract_group(simple, fusion, static_cast<int32_t>(n));
     Recorder recorder;
-    const Program program = compile(candidate.graph, target, {.simplify = false, .chooser = {Recorder::choose, &recorder}});
+    const Program program =
+        compile(candidate.graph, target, {.simplify = false, .chooser = {Recorder::choose, &recorder}});
     if (!program.error.empty() || recorder.accepted.size() < 2 || !seen.insert(recorder.call).second) continue;
     candidate.call = recorder.call;
     candidate.variants = recorder.accepted;
@@ -93,7 +95,8 @@ std::vector<std::byte> made_up(const TensorType& type) {
   return bytes;
 }
 
-// How far results of two variants may lie apart, as a part of the largest magnitude: far above rounding, far below a mistake.
+// How far results of two variants may lie apart, as a part of the largest magnitude: far above rounding, far below a
+// mistake.
 double tolerance_of(DType dtype) {
   if (dtype == bf16) return 0.05;
   if (dtype == f16) return 0.01;
@@ -128,7 +131,8 @@ class Trial {
     Recorder recorder;
     recorder.wanted = variant;
     const Target target = device.target();
-    const Program program = compile(candidate.graph, target, {.simplify = false, .chooser = {Recorder::choose, &recorder}});
+    const Program program =
+        compile(candidate.graph, target, {.simplify = false, .chooser = {Recorder::choose, &recorder}});
     if (!program.error.empty()) return absl::InvalidArgumentError(program.error.view());
     const ProgramView view = view_of(program, target);
     std::vector<std::string> texts;
@@ -177,7 +181,8 @@ class Trial {
     std::vector<TrialResult> read;
     for (const Place& place : outputs_) {
       TrialResult output = {place.type, {}};
-      output.bytes.resize(static_cast<size_t>(place.type.shape.count()) * static_cast<size_t>(bytes_of(place.type.dtype)));
+      output.bytes.resize(static_cast<size_t>(place.type.shape.count()) *
+                          static_cast<size_t>(bytes_of(place.type.dtype)));
       if (output.bytes.empty()) continue;
       if (Status status = engine_.get_output(place.port, output.bytes); !status.ok()) return status;
       read.push_back(std::move(output));
@@ -257,7 +262,8 @@ class Tuner {
       if (absl::Status lost = state_.loss_status(); !lost.ok()) return lost;
       choice.microseconds[variant] = seconds.ok() ? 1e6 * *seconds : -1;
       if (!seconds.ok()) {
-        if (state_.log) state_.log(absl::StrCat(candidate.call, ": ", variant, " is not used: ", seconds.status().message()));
+        if (state_.log)
+          state_.log(absl::StrCat(candidate.call, ": ", variant, " is not used: ", seconds.status().message()));
         continue;
       }
       if (*seconds < best) best = *seconds, choice.variant = variant;
@@ -267,17 +273,20 @@ class Tuner {
     if (choice.variant == by_default || choice.microseconds[by_default] < 0) return absl::OkStatus();
     const absl::Status compared = compare(candidate, by_default, choice.variant, choice.microseconds);
     if (absl::Status lost = state_.loss_status(); !lost.ok()) return lost;
-    if (!compared.ok() && state_.log) state_.log(absl::StrCat(candidate.call, ": not compared in turns: ", compared.message()));
+    if (!compared.ok() && state_.log)
+      state_.log(absl::StrCat(candidate.call, ": not compared in turns: ", compared.message()));
     if (choice.microseconds[choice.variant] >= 0.97 * choice.microseconds[by_default]) choice.variant = by_default;
     return absl::OkStatus();
   }
 
   // Both in turns, which a machine that is busy now and idle then cannot upset. Lowers their times.
-  absl::Status compare(const Candidate& candidate, const std::string& a, const std::string& b, std::map<std::string, double>& microseconds) {
+  absl::Status compare(const Candidate& candidate, const std::string& a, const std::string& b,
+                       std::map<std::string, double>& microseconds) {
     absl::StatusOr<Trial> trials[] = {Trial::create(device_, candidate, a), Trial::create(device_, candidate, b)};
     double* const times[] = {&microseconds[a], &microseconds[b]};
     const Clock::time_point begin = Clock::now();
-    for (int round = 0; round <= options_.runs && (round < 2 || seconds_since(begin) < 2 * options_.variant_seconds); ++round) {
+    for (int round = 0; round <= options_.runs && (round < 2 || seconds_since(begin) < 2 * options_.variant_seconds);
+         ++round) {
       for (size_t i = 0; i < 2; ++i) {
         if (!trials[i].ok()) return trials[i].status();
         const absl::StatusOr<double> seconds = trials[i]->run();
@@ -289,7 +298,8 @@ class Tuner {
   }
 
   // The best time of a variant that gives the expected results. `expected` is filled in by the first.
-  absl::StatusOr<double> try_variant(const Candidate& candidate, const std::string& variant, double best, std::vector<TrialResult>& expected) {
+  absl::StatusOr<double> try_variant(const Candidate& candidate, const std::string& variant, double best,
+                                     std::vector<TrialResult>& expected) {
     absl::StatusOr<Trial> trial = Trial::create(device_, candidate, variant);
     if (!trial.ok()) return trial.status();
     bool checked = false;
@@ -314,7 +324,8 @@ class Tuner {
       const std::lock_guard lock(state_.tuning_mutex);
       state_.tuned[item.call] = item.choice.variant;
     }
-    const Status stored = file_.update([&](TuningData& data) { data.adapters[device_.label()].choices[item.call] = item.choice; });
+    const Status stored =
+        file_.update([&](TuningData& data) { data.adapters[device_.label()].choices[item.call] = item.choice; });
     if (!stored.ok() && report.stored.ok()) report.stored = stored;
   }
 

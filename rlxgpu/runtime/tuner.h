@@ -6,8 +6,8 @@
 // Each group of the graph that has a choice runs by itself, on made-up numbers, in every variant that accepts it:
 // first to warm up, then several times with GPU timestamps; the best time counts. A variant whose result differs
 // from the simplest one's is not used. The default gives way only to one that is 3 % faster when both run in turns.
-// Answers are stored one by one in the user's tuning.json (tuning_file.h), by adapter, driver and call, so a tuning that
-// is cut short keeps what it has; calls that are known are not measured again. Blocks; seconds to minutes.
+// Answers are stored one by one in the user's tuning.json (tuning_file.h), by adapter, driver and call, so a tuning
+// that is cut short keeps what it has; calls that are known are not measured again. Blocks; seconds to minutes.
 #ifndef RLXGPU_RUNTIME_TUNER_H_
 #define RLXGPU_RUNTIME_TUNER_H_
 
@@ -43,9 +43,9 @@ struct TuneReport {
     TunedChoice choice;
   };
   std::vector<Item> measured;
-  int known = 0;          // calls that were measured before
-  bool complete = true;   // false: time was over
-  Status stored;          // why the file could not be written; the device uses the answers all the same
+  int known = 0;         // calls that were measured before
+  bool complete = true;  // false: time was over
+  Status stored;         // why the file could not be written; the device uses the answers all the same
 };
 
 Result<TuneReport> tune(const Device& device, const Graph& graph, const TuneOptions& options = {});

@@ -40,7 +40,8 @@ Json json_of(const TuningData& data) {
     Json& choices = made["choices"] = Json::object();
     for (const auto& [call, choice] : adapter.choices) {
       Json& stored = choices[call] = {{"variant", choice.variant}, {"microseconds", Json::object()}};
-      for (const auto& [variant, microseconds] : choice.microseconds) stored["microseconds"][variant] = rounded(microseconds);
+      for (const auto& [variant, microseconds] : choice.microseconds)
+        stored["microseconds"][variant] = rounded(microseconds);
     }
   }
   return {{"rlxgpu_tuning", kTuningVersion}, {"adapters", std::move(adapters)}};

@@ -4,9 +4,9 @@
 //   TuningData data = file.load();                                              // a missing file has nothing
 //   Status status = file.update([&](TuningData& data) { data.adapters[label].choices[call] = best; });
 //
-// JSON that a person can read and delete at any time. Writers take turns (a lock that dies with its process), change what
-// is there and replace the file by renaming: a reader sees the old file or the new one, never a part, even
-// when a writer is killed. A damaged file, or one of another version, is ignored with a warning, and set aside as
+// JSON that a person can read and delete at any time. Writers take turns (a lock that dies with its process), change
+// what is there and replace the file by renaming: a reader sees the old file or the new one, never a part, even when a
+// writer is killed. A damaged file, or one of another version, is ignored with a warning, and set aside as
 // tuning.json.old by the next update.
 #ifndef RLXGPU_RUNTIME_TUNING_FILE_H_
 #define RLXGPU_RUNTIME_TUNING_FILE_H_

@@ -133,7 +133,7 @@ Result<Calibration> calibrate(const Device& device, const CalibrateOptions& opti
   struct Rate {
     DType dtype;
     int64_t n;
-    double Calibration::*value;
+    double Calibration::* value;
   };
   const Rate rates[] = {
       {f32, 256, &Calibration::f32_256_gflops},   {f32, 512, &Calibration::f32_512_gflops},
@@ -182,8 +182,9 @@ int calibrate_command(const CalibrateCommand& command, std::ostream& out, std::o
     absl::StatusOr<Calibration> found = absl::UnknownError("");
     {
       ProgressBar bar(err, &err == &std::cerr && isatty(2) != 0);
-      found = calibrate(*device, {.seconds = command.seconds,
-                                  .progress = [&](int done, int total, std::string_view what) { bar.show(done, total, what); }});
+      found = calibrate(*device,
+                        {.seconds = command.seconds,
+                         .progress = [&](int done, int total, std::string_view what) { bar.show(done, total, what); }});
     }
     if (!found.ok()) {
       err << device->label() << ": " << found.status().message() << "\n";
@@ -194,7 +195,8 @@ int calibrate_command(const CalibrateCommand& command, std::ostream& out, std::o
       out << absl::StrFormat("  %-20s %10.2f %s\n", field.name, *found.*field.value, field.unit);
     }
     const TuningFile file(tuning_path(), [&](std::string_view warning) { err << warning << "\n"; });
-    if (Status status = file.update([&](TuningData& data) { data.adapters[device->label()].calibration = *found; }); !status.ok()) {
+    if (Status status = file.update([&](TuningData& data) { data.adapters[device->label()].calibration = *found; });
+        !status.ok()) {
       err << "not stored: " << status.message() << "\n";
       return 1;
     }

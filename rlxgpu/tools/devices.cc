@@ -56,7 +56,8 @@ std::vector<std::pair<std::string, std::string>> rows_of(const Calibration& meas
       {"f32 matmul", rates(measured.f32_256_gflops, measured.f32_512_gflops, measured.f32_1024_gflops)},
       {"f16 matmul", rates(measured.f16_256_gflops, measured.f16_512_gflops, measured.f16_1024_gflops)},
       {"bandwidth", absl::StrFormat("%.3g GB/s", measured.bandwidth_gb_per_s)},
-      {"latency", absl::StrFormat("%.3g us a launch, %.3g us a submit, %.3g us a read-back", measured.launch_us, measured.submit_us, measured.read_back_us)},
+      {"latency", absl::StrFormat("%.3g us a launch, %.3g us a submit, %.3g us a read-back", measured.launch_us,
+                                  measured.submit_us, measured.read_back_us)},
       {"measured", measured.date},
   };
 }
@@ -162,8 +163,7 @@ int devices_command(bool json, std::ostream& out) {
     first = false;
     std::vector<std::pair<std::string, std::string>> rows = rows_of(adapter);
     for (const auto& row : rows_of(measured[adapter.label()])) rows.push_back(row);
-    for (const auto& [what, value] : rows)
-      out << "  " << what << std::string(18 - what.size(), ' ') << value << "\n";
+    for (const auto& [what, value] : rows) out << "  " << what << std::string(18 - what.size(), ' ') << value << "\n";
   }
   out << "\nRLXGPU_ADAPTER=part-of-a-name chooses another.\n";
   return 0;

@@ -19,13 +19,18 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#000000"};
+constexpr std::string_view kColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                        "#e69f00", "#56b4e9", "#7f7f7f", "#000000"};
 constexpr std::string_view kInk = "#333333", kFaint = "#dddddd";
 constexpr double kWidth = 960, kLeft = 80, kRight = 250;
 
-double number(const json& row, const char* name) { return row.contains(name) && row[name].is_number() ? row[name].get<double>() : 0; }
+double number(const json& row, const char* name) {
+  return row.contains(name) && row[name].is_number() ? row[name].get<double>() : 0;
+}
 
-double seconds_in(const std::string& unit) { return unit == "s" ? 1 : unit == "ms" ? 1e-3 : unit == "us" ? 1e-6 : 1e-9; }
+double seconds_in(const std::string& unit) {
+  return unit == "s" ? 1 : unit == "ms" ? 1e-3 : unit == "us" ? 1e-6 : 1e-9;
+}
 
 BenchmarkRow row_of(const json& entry) {
   BenchmarkRow row;
@@ -33,13 +38,15 @@ BenchmarkRow row_of(const json& entry) {
   row.series = parts[0];
   for (size_t i = 1; i < parts.size(); ++i) {
     const std::string& part = parts[i];
-    const bool how = part == "manual_time" || part == "real_time" || part == "process_time" || absl::StartsWith(part, "iterations:") ||
-                     absl::StartsWith(part, "repeats:") || absl::StartsWith(part, "min_time:") || absl::StartsWith(part, "threads:");
+    const bool how = part == "manual_time" || part == "real_time" || part == "process_time" ||
+                     absl::StartsWith(part, "iterations:") || absl::StartsWith(part, "repeats:") ||
+                     absl::StartsWith(part, "min_time:") || absl::StartsWith(part, "threads:");
     if (!how) absl::StrAppend(&row.shape, row.shape.empty() ? "" : "/", part);
   }
   row.label = entry.value("label", "");
   row.seconds = entry.at("real_time").get<double>() * seconds_in(entry.value("time_unit", "ns"));
-  row.flops_per_s = std::max({number(entry, "FLOP"), number(entry, "FLOP/s"), number(entry, "FLOPS"), 1e9 * number(entry, "GFLOP/s")});
+  row.flops_per_s = std::max(
+      {number(entry, "FLOP"), number(entry, "FLOP/s"), number(entry, "FLOPS"), 1e9 * number(entry, "GFLOP/s")});
   row.bytes_per_s = std::max(number(entry, "bytes_per_second"), number(entry, "bytes/s"));
   return row;
 }
@@ -76,7 +83,8 @@ Limits limits_of(const std::vector<BenchmarkRow>& rows, const std::map<std::stri
     const auto found = calibrations.find(row.label);
     if (found == calibrations.end()) continue;
     const Calibration& on = found->second;
-    return {std::max({on.f32_256_gflops, on.f32_512_gflops, on.f32_1024_gflops, on.f16_256_gflops, on.f16_512_gflops, on.f16_1024_gflops}),
+    return {std::max({on.f32_256_gflops, on.f32_512_gflops, on.f32_1024_gflops, on.f16_256_gflops, on.f16_512_gflops,
+                      on.f16_1024_gflops}),
             on.bandwidth_gb_per_s, absl::StrCat("calibrated ", on.date, ": ", row.label)};
   }
   Limits limits;
@@ -89,12 +97,14 @@ Limits limits_of(const std::vector<BenchmarkRow>& rows, const std::map<std::stri
 }
 
 // Returns the y below it.
-double draw_roofline(Svg& svg, const std::vector<BenchmarkRow>& rows, const std::vector<std::string>& series, const Limits& limits, double top) {
+double draw_roofline(Svg& svg, const std::vector<BenchmarkRow>& rows, const std::vector<std::string>& series,
+                     const Limits& limits, double top) {
   const double bottom = top + 330, right = kWidth - kRight;
   double least_x = limits.gflops / limits.gb_per_s, most_x = least_x, least_y = limits.gflops, most_y = least_y;
   for (const BenchmarkRow& row : rows) {
     const double x = row.flops_per_s / row.bytes_per_s, y = 1e-9 * row.flops_per_s;
-    least_x = std::min(least_x, x), most_x = std::max(most_x, x), least_y = std::min(least_y, y), most_y = std::max(most_y, y);
+    least_x = std::min(least_x, x), most_x = std::max(most_x, x), least_y = std::min(least_y, y),
+    most_y = std::max(most_y, y);
   }
   const LogAxis x = LogAxis::over(least_x, most_x, kLeft, right), y = LogAxis::over(least_y, most_y, bottom, top + 30);
   svg.text(kLeft, top + 14, "Roofline", "start", 16, true);
@@ -138,13 +148,15 @@ struct BarGroup {
 std::vector<BarGroup> groups_of(const std::vector<BenchmarkRow>& rows, std::string_view baseline, bool all_count) {
   std::vector<BarGroup> groups;
   for (const BenchmarkRow& row : rows) {
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const BarGroup& known) { return known.shape == row.shape; });
+    auto group =
+        std::find_if(groups.begin(), groups.end(), [&](const BarGroup& known) { return known.shape == row.shape; });
     if (group == groups.end()) group = groups.insert(group, {row.shape, {}});
     group->bars.push_back({&row, all_count ? 1e-9 * row.flops_per_s : row.seconds > 0 ? 1 / row.seconds : 0});
   }
   if (baseline.empty()) return groups;
   for (BarGroup& group : groups) {
-    const auto base = std::find_if(group.bars.begin(), group.bars.end(), [&](const Bar& bar) { return bar.row->series == baseline; });
+    const auto base =
+        std::find_if(group.bars.begin(), group.bars.end(), [&](const Bar& bar) { return bar.row->series == baseline; });
     const double unit = base == group.bars.end() ? 0 : base->value;
     for (Bar& bar : group.bars) bar.value = unit > 0 ? bar.value / unit : 0;
   }
@@ -152,10 +164,14 @@ std::vector<BarGroup> groups_of(const std::vector<BenchmarkRow>& rows, std::stri
   return groups;
 }
 
-double draw_bars(Svg& svg, const std::vector<BenchmarkRow>& rows, const std::vector<std::string>& series, std::string_view baseline, double top) {
-  const bool all_count = std::all_of(rows.begin(), rows.end(), [](const BenchmarkRow& row) { return row.flops_per_s > 0; });
+double draw_bars(Svg& svg, const std::vector<BenchmarkRow>& rows, const std::vector<std::string>& series,
+                 std::string_view baseline, double top) {
+  const bool all_count =
+      std::all_of(rows.begin(), rows.end(), [](const BenchmarkRow& row) { return row.flops_per_s > 0; });
   const std::vector<BarGroup> groups = groups_of(rows, baseline, all_count);
-  const std::string unit = !baseline.empty() ? absl::StrCat("times ", baseline) : all_count ? "GFLOP/s" : "runs a second";
+  const std::string unit = !baseline.empty() ? absl::StrCat("times ", baseline)
+                           : all_count       ? "GFLOP/s"
+                                             : "runs a second";
   svg.text(kLeft, top + 14, absl::StrCat("Speed, ", unit), "start", 16, true);
   double most = 0;
   for (const BarGroup& group : groups) {
@@ -167,8 +183,10 @@ double draw_bars(Svg& svg, const std::vector<BenchmarkRow>& rows, const std::vec
   for (const BarGroup& group : groups) {
     svg.text(start - 8, y + kBar * static_cast<double>(group.bars.size()) / 2 + 4, group.shape, "end");
     for (const Bar& bar : group.bars) {
-      svg.bar(start, y + 1, most > 0 ? std::max(length * bar.value / most, 1.0) : 1, kBar - 2, color_of(series, bar.row->series));
-      svg.text(start + (most > 0 ? length * bar.value / most : 0) + 6, y + kBar - 3, absl::StrFormat("%.3g  %s", bar.value, bar.row->series), "start", 10);
+      svg.bar(start, y + 1, most > 0 ? std::max(length * bar.value / most, 1.0) : 1, kBar - 2,
+              color_of(series, bar.row->series));
+      svg.text(start + (most > 0 ? length * bar.value / most : 0) + 6, y + kBar - 3,
+               absl::StrFormat("%.3g  %s", bar.value, bar.row->series), "start", 10);
       y += kBar;
     }
     y += 8;
@@ -184,10 +202,14 @@ absl::StatusOr<std::vector<BenchmarkRow>> parse_benchmarks(std::string_view text
   try {
     const json document = json::parse(text);
     for (json entry : document.at("benchmarks")) {
-      if (entry.value("error_occurred", false) || entry.value("skipped", false) || entry.value("run_type", "iteration") != "iteration") continue;
+      if (entry.value("error_occurred", false) || entry.value("skipped", false) ||
+          entry.value("run_type", "iteration") != "iteration")
+        continue;
       if (!entry.contains("run_name")) entry["run_name"] = entry.at("name");
       BenchmarkRow row = row_of(entry);
-      const auto same = std::find_if(rows.begin(), rows.end(), [&](const BenchmarkRow& known) { return known.series == row.series && known.shape == row.shape; });
+      const auto same = std::find_if(rows.begin(), rows.end(), [&](const BenchmarkRow& known) {
+        return known.series == row.series && known.shape == row.shape;
+      });
       if (same == rows.end()) {
         rows.push_back(std::move(row));
       } else if (row.seconds < same->seconds) {
@@ -200,7 +222,8 @@ absl::StatusOr<std::vector<BenchmarkRow>> parse_benchmarks(std::string_view text
   return rows;
 }
 
-std::string plot_svg(const std::vector<BenchmarkRow>& rows, const std::map<std::string, Calibration>& calibrations, std::string_view baseline) {
+std::string plot_svg(const std::vector<BenchmarkRow>& rows, const std::map<std::string, Calibration>& calibrations,
+                     std::string_view baseline) {
   Svg svg;
   const std::vector<std::string> series = series_of(rows);
   std::vector<BenchmarkRow> counted;
@@ -219,12 +242,15 @@ int plot_command(const PlotCommand& command, std::ostream& out, std::ostream& er
     err << command.results << " cannot be read\n";
     return 1;
   }
-  absl::StatusOr<std::vector<BenchmarkRow>> rows = parse_benchmarks(std::string(std::istreambuf_iterator<char>(file), {}));
+  absl::StatusOr<std::vector<BenchmarkRow>> rows =
+      parse_benchmarks(std::string(std::istreambuf_iterator<char>(file), {}));
   if (!rows.ok()) {
     err << command.results << " is " << rows.status().message() << "\n";
     return 1;
   }
-  std::erase_if(*rows, [&](const BenchmarkRow& row) { return !absl::StrContains(absl::StrCat(row.series, "/", row.shape), command.filter); });
+  std::erase_if(*rows, [&](const BenchmarkRow& row) {
+    return !absl::StrContains(absl::StrCat(row.series, "/", row.shape), command.filter);
+  });
   const std::vector<std::string> series = series_of(*rows);
   if (!command.baseline.empty() && std::find(series.begin(), series.end(), command.baseline) == series.end()) {
     err << "there is no benchmark \"" << command.baseline << "\" in " << command.results << "\n";
@@ -234,7 +260,8 @@ int plot_command(const PlotCommand& command, std::ostream& out, std::ostream& er
     err << command.results << " has no results to draw\n";
     return 1;
   }
-  const std::string path = command.out.empty() ? std::filesystem::path(command.results).replace_extension(".svg").string() : command.out;
+  const std::string path =
+      command.out.empty() ? std::filesystem::path(command.results).replace_extension(".svg").string() : command.out;
   std::ofstream svg(path);
   svg << plot_svg(*rows, load_calibrations(), command.baseline);
   svg.close();

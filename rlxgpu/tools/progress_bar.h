@@ -28,8 +28,8 @@ class ProgressBar {
   static std::string text(int done, int total, std::string_view what) {
     constexpr int kWidth = 20;
     const int full = total > 0 ? kWidth * done / total : kWidth;
-    return "[" + std::string(static_cast<size_t>(full), '#') + std::string(static_cast<size_t>(kWidth - full), '-') + "] " + std::to_string(done) +
-           "/" + std::to_string(total) + " " + std::string(what.substr(0, 90));
+    return "[" + std::string(static_cast<size_t>(full), '#') + std::string(static_cast<size_t>(kWidth - full), '-') +
+           "] " + std::to_string(done) + "/" + std::to_string(total) + " " + std::string(what.substr(0, 90));
   }
 
  private:

@@ -17,7 +17,8 @@ int main(int argc, char** argv) {
   app.footer("RLXGPU_ADAPTER chooses the adapter that programs run on: part of a name that `rlxgpu devices` prints.");
 
   bool devices_as_json = false;
-  CLI::App* devices = app.add_subcommand("devices", "List the adapters of this machine: driver, features, limits, measured speed");
+  CLI::App* devices =
+      app.add_subcommand("devices", "List the adapters of this machine: driver, features, limits, measured speed");
   devices->add_flag("--json", devices_as_json, "Print JSON");
 
   rlxgpu::tools::ProgramCommand program;
@@ -32,15 +33,20 @@ int main(int argc, char** argv) {
   checks->add_flag("--json", check.json, "Print JSON");
 
   rlxgpu::tools::CalibrateCommand calibrate;
-  CLI::App* calibrates = app.add_subcommand("calibrate", "Measure how fast an adapter is, and keep that in the user's cache folder");
-  calibrates->add_option("--adapter", calibrate.adapter, "Part of the adapter's name; without it, the one used by default");
+  CLI::App* calibrates =
+      app.add_subcommand("calibrate", "Measure how fast an adapter is, and keep that in the user's cache folder");
+  calibrates->add_option("--adapter", calibrate.adapter,
+                         "Part of the adapter's name; without it, the one used by default");
   calibrates->add_flag("--all", calibrate.all, "Every adapter of this machine");
   calibrates->add_option("--seconds", calibrate.seconds, "For each number; 1 unless told");
 
   rlxgpu::tools::TuneCommand tune;
-  CLI::App* tunes = app.add_subcommand("tune", "Measure the kernel variants of a graph, and keep the best in the user's cache folder");
+  CLI::App* tunes = app.add_subcommand(
+      "tune", "Measure the kernel variants of a graph, and keep the best in the user's cache folder");
   tunes->add_option("NAME", tune.name, "An example: see `rlxgpu program`");
-  tunes->add_option("--matmul", tune.matmul, "Of a product [m,k] x [k,n] instead: M N K")->expected(3)->check(CLI::PositiveNumber);
+  tunes->add_option("--matmul", tune.matmul, "Of a product [m,k] x [k,n] instead: M N K")
+      ->expected(3)
+      ->check(CLI::PositiveNumber);
   tunes->add_option("--dtype", tune.dtype, "Of that product: f32, f16 or bf16");
   tunes->add_option("--adapter", tune.adapter, "Part of the adapter's name; without it, the one used by default");
   tunes->add_option("--seconds", tune.seconds, "For all of it, at most; 120 unless told");

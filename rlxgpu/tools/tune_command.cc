@@ -43,7 +43,8 @@ bool build(const TuneCommand& command, Builder& builder, std::ostream& err) {
 int tune_command(const TuneCommand& command, std::ostream& out, std::ostream& err) {
   Builder builder;
   if (!build(command, builder, err)) return 2;
-  const absl::StatusOr<Device> device = open_device({.adapter = command.adapter, .log = [&](std::string_view line) { err << line << "\n"; }});
+  const absl::StatusOr<Device> device =
+      open_device({.adapter = command.adapter, .log = [&](std::string_view line) { err << line << "\n"; }});
   if (!device.ok()) {
     err << device.status().message() << "\n";
     return 1;
@@ -54,7 +55,9 @@ int tune_command(const TuneCommand& command, std::ostream& out, std::ostream& er
   absl::StatusOr<TuneReport> report = absl::UnknownError("");
   {
     ProgressBar bar(err, &err == &std::cerr && isatty(2) != 0);
-    options.progress = [&](const TuneProgress& now) { bar.show(now.done, now.total, absl::StrCat(now.variant, " of ", now.call)); };
+    options.progress = [&](const TuneProgress& now) {
+      bar.show(now.done, now.total, absl::StrCat(now.variant, " of ", now.call));
+    };
     report = tune(*device, builder.graph(), options);
   }
   if (!report.ok()) {
@@ -70,8 +73,8 @@ int tune_command(const TuneCommand& command, std::ostream& out, std::ostream& er
       out << (variant == item.choice.variant ? "   <- used" : variant == item.before ? "   (default)" : "") << "\n";
     }
   }
-  out << report->measured.size() << " measured, " << report->known << " known before" << (report->complete ? "" : "; time was over before the rest")
-      << "\n";
+  out << report->measured.size() << " measured, " << report->known << " known before"
+      << (report->complete ? "" : "; time was over before the rest") << "\n";
   if (!report->stored.ok()) err << "not stored: " << report->stored.message() << "\n";
   return report->stored.ok() ? 0 : 1;
 }

@@ -1,4 +1,6 @@
 // Choosers decide for one call at a time, in the compiler as well, and twins keep the decision.
+#include "rlxgpu/compile/choice.h"
+
 #include <string>
 #include <vector>
 
@@ -7,7 +9,6 @@
 #include "kernels/matmul/matmul.h"
 #include "kernels/movement/movement.h"
 #include "kernels/reduce/reduce.h"
-#include "rlxgpu/compile/choice.h"
 #include "tests/compile/compiled.h"
 
 namespace rlxgpu::testing {
@@ -33,8 +34,7 @@ constexpr int plain_when_narrow(void* asked, const Call& call, std::span<const V
 TEST_CASE("a chooser decides for one call and is asked once for equal groups", "[compile]") {
   int asked = 0;
   const Program program = compiled(two_products, {.chooser = {plain_when_narrow, &asked}});
-  CHECK(steps_of(program) ==
-        "matmul+relu/f32/tiled matmul+relu/f32/tiled matmul+relu/f32/tiled matmul/f32/plain");
+  CHECK(steps_of(program) == "matmul+relu/f32/tiled matmul+relu/f32/tiled matmul+relu/f32/tiled matmul/f32/plain");
   CHECK(asked == 3);  // the first product reads an input, the second scratch, and the third is its twin
 }
 
@@ -47,7 +47,8 @@ TEST_CASE("choices win over a chooser", "[compile]") {
 TEST_CASE("an answer that is no index means the first", "[compile]") {
   for (const int answer : {-7, 99}) {
     int word = answer;
-    const Chooser wrong = {[](void* context, const Call&, std::span<const Variant* const>) { return *static_cast<int*>(context); }, &word};
+    const Chooser wrong = {
+        [](void* context, const Call&, std::span<const Variant* const>) { return *static_cast<int*>(context); }, &word};
     CHECK(steps_of(compiled(two_products, {.chooser = wrong})) == steps_of(compiled(two_products)));
   }
 }

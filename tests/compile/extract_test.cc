@@ -28,7 +28,8 @@ std::multiset<std::string> kernels_of(const Program& program) {
   return texts;
 }
 
-// Views, broadcasts, constants, a run-time number and a run-time extent, maps before and after kernels, two users of a value.
+// Views, broadcasts, constants, a run-time number and a run-time extent, maps before and after kernels, two users of a
+// value.
 void attention(Builder& g) {
   const Dim rows = g.extent("rows", 24);
   const Tensor x = g.input("x", f16, {rows, 32}), scale = g.scalar("scale", f32);
@@ -58,7 +59,8 @@ TEST_CASE("groups have the same kernels alone and together", "[compile]") {
     for (size_t n = 0; n < simple.nodes.size(); ++n) {
       if (!fusion.root[n]) continue;
       ++groups;
-      const Program program = compile(extract_group(simple, fusion, static_cast<int32_t>(n)), kPortable, {.fuse = options, .simplify = false, .check = true});
+      const Program program = compile(extract_group(simple, fusion, static_cast<int32_t>(n)), kPortable,
+                                      {.fuse = options, .simplify = false, .check = true});
       INFO(program.error.view());
       REQUIRE(program.error.empty());
       alone.merge(kernels_of(program));

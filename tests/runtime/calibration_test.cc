@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "catch2/catch_test_macros.hpp"
 #include "absl/status/status.h"
+#include "catch2/catch_test_macros.hpp"
 #include "rlxgpu/runtime/backend_preference.h"
 #include "rlxgpu/runtime/best_of.h"
 
@@ -38,11 +38,13 @@ TEST_CASE("the first measurement does not count, not even when it is the only ba
     size_t runs;
   };
   const double kNever = std::numeric_limits<double>::infinity();
-  for (const Row& row : {Row{{100, 1, 2, 3}, {.runs = 3}, 1, 4}, Row{{0.001, 5, 4, 3}, {.runs = 2}, 4, 3}, Row{{7, 8}, {.seconds = 0}, 8, 2},
-                         Row{{7, 8}, {.runs = 0}, 8, 2}, Row{{100, 31, 1}, {.seconds = kNever, .rival = 10}, 31, 2},
+  for (const Row& row : {Row{{100, 1, 2, 3}, {.runs = 3}, 1, 4}, Row{{0.001, 5, 4, 3}, {.runs = 2}, 4, 3},
+                         Row{{7, 8}, {.seconds = 0}, 8, 2}, Row{{7, 8}, {.runs = 0}, 8, 2},
+                         Row{{100, 31, 1}, {.seconds = kNever, .rival = 10}, 31, 2},
                          Row{{1000, 29, 9, 8}, {.runs = 3, .seconds = kNever, .rival = 10}, 8, 4}}) {
     size_t runs = 0;
-    const absl::StatusOr<double> best = best_after_warm_up([&]() -> absl::StatusOr<double> { return row.times.at(runs++); }, row.options);
+    const absl::StatusOr<double> best =
+        best_after_warm_up([&]() -> absl::StatusOr<double> { return row.times.at(runs++); }, row.options);
     REQUIRE(best.ok());
     CHECK(*best == row.best);
     CHECK(runs == row.runs);
@@ -75,7 +77,8 @@ TEST_CASE("the first backend that is there is chosen", "[calibration]") {
   using enum ComputeBackend;
   const Calibration unknown, known = rated(100);
   const auto chosen = [](const char* text, const std::vector<OfferedBackend>& offered, const Calibration* webgpu) {
-    const Result<ComputeBackend> result = internal::choose_backend(*BackendPreference::parse(text), offered, {.flops = 1e9}, webgpu);
+    const Result<ComputeBackend> result =
+        internal::choose_backend(*BackendPreference::parse(text), offered, {.flops = 1e9}, webgpu);
     return result.ok() ? name_of(*result) : "none";
   };
   CHECK(chosen("cuda,webgpu,cpu", {}, &unknown) == "webgpu");
@@ -86,9 +89,9 @@ TEST_CASE("the first backend that is there is chosen", "[calibration]") {
   CHECK(chosen("", {}, &unknown) == "webgpu");
   CHECK(chosen("", {}, nullptr) == "cpu");
   CHECK(chosen("", {{opencl, 1.0}}, &unknown) == "opencl");
-  CHECK(chosen("", {{opencl, 1.0}}, &known) == "webgpu");       // 10 ms
+  CHECK(chosen("", {{opencl, 1.0}}, &known) == "webgpu");  // 10 ms
   CHECK(chosen("", {{opencl, 0.001}}, &known) == "opencl");
-  CHECK(chosen("", {{opencl}}, &known) == "opencl");            // how fast it is is not known
+  CHECK(chosen("", {{opencl}}, &known) == "opencl");  // how fast it is is not known
 }
 
 }  // namespace

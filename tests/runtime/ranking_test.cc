@@ -37,7 +37,9 @@ TEST_CASE("the calibrated adapter that is faster comes first", "[gpu][calibratio
   const std::vector<std::string> before = labels();
   if (before.size() < 2) SKIP("one driver only");
   const auto rate = [&](const std::string& label, double gflops) {
-    REQUIRE(TuningFile(tuning_path()).update([&](TuningData& data) { data.adapters[label].calibration.f32_1024_gflops = gflops; }).ok());
+    REQUIRE(TuningFile(tuning_path())
+                .update([&](TuningData& data) { data.adapters[label].calibration.f32_1024_gflops = gflops; })
+                .ok());
   };
   rate(before[1], 1000);
   CHECK(labels() == before);  // nothing is known of the other

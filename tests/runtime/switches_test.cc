@@ -30,9 +30,10 @@ Switches parsed(const std::vector<std::string_view>& environment, Lines& warning
 
 TEST_CASE("switches are read from the environment", "[switches]") {
   Lines warnings;
-  const Switches set = parsed({"PATH=/bin", "RLXGPU_FORCE=matmul/tiled,sum/*", "RLXGPU_FORBID=*/plain", "RLXGPU_TUNING=0", "RLXGPU_LISTING=1",
-                               "RLXGPU_MAXIMA=0", "RLXGPU_TRACE=/tmp/a=b.json", "RLXGPU_CACHE_DIR=/tmp", "RLXGPU_TINT=x"},
-                              warnings);
+  const Switches set = parsed(
+      {"PATH=/bin", "RLXGPU_FORCE=matmul/tiled,sum/*", "RLXGPU_FORBID=*/plain", "RLXGPU_TUNING=0", "RLXGPU_LISTING=1",
+       "RLXGPU_MAXIMA=0", "RLXGPU_TRACE=/tmp/a=b.json", "RLXGPU_CACHE_DIR=/tmp", "RLXGPU_TINT=x"},
+      warnings);
   CHECK(warnings.empty());
   CHECK(!set.tuning);
   CHECK(set.listing);
@@ -51,7 +52,8 @@ TEST_CASE("switches are read from the environment", "[switches]") {
 
 TEST_CASE("what means nothing is said", "[switches]") {
   Lines warnings;
-  const Switches set = parsed({"RLXGPU_FORSE=a/b", "RLXGPU_LISTING=yes", "RLXGPU_FORCE=matmul,/x,y/,sum/rows", "RLXGPU_"}, warnings);
+  const Switches set =
+      parsed({"RLXGPU_FORSE=a/b", "RLXGPU_LISTING=yes", "RLXGPU_FORCE=matmul,/x,y/,sum/rows", "RLXGPU_"}, warnings);
   CHECK(!set.listing);
   CHECK(set.force.size() == 1);
   REQUIRE(warnings.size() == 6);
@@ -111,7 +113,8 @@ TEST_CASE("maxima of every step are printed and results stay the same", "[gpu][s
     Switches set;
     set.maxima = true;
     CHECK(run_with(set, {1, 2, 3, -4, 5, 6, 7, -8}, lines, aside) == Floats{3, 6, 9, -12, 15, 18, 21, -24});
-    CHECK(lines == Lines{"step 0 of two, test/step0, f32[8]: at most 16", "step 1 of two, test/step1, f32[8]: at most 24"});
+    CHECK(lines ==
+          Lines{"step 0 of two, test/step0, f32[8]: at most 16", "step 1 of two, test/step1, f32[8]: at most 24"});
   }
 }
 
@@ -124,7 +127,8 @@ TEST_CASE("the first step that writes a NaN is named", "[gpu][switches]") {
   CHECK(lines.empty());
   x[5] = std::numeric_limits<float>::quiet_NaN();
   CHECK(std::isnan(run_with(set, x, lines)[5]));
-  CHECK(lines == Lines{"step 0 of two, test/step0, f32[8]: the first NaN of this run, 1 of 8 elements, the first at 5"});
+  CHECK(lines ==
+        Lines{"step 0 of two, test/step0, f32[8]: the first NaN of this run, 1 of 8 elements, the first at 5"});
 }
 
 TEST_CASE("outputs are not copied when that is switched off", "[gpu][switches]") {

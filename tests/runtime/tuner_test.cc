@@ -87,7 +87,8 @@ TEST_CASE("every call with a choice is measured once, and known afterwards", "[g
     const double best = item.choice.microseconds.at(item.choice.variant);
     for (const auto& [variant, microseconds] : item.choice.microseconds) CHECK(best <= microseconds / 0.97 + 1e-9);
   }
-  CHECK(said.size() == 1 + report->measured[0].choice.microseconds.size() + report->measured[1].choice.microseconds.size());
+  CHECK(said.size() ==
+        1 + report->measured[0].choice.microseconds.size() + report->measured[1].choice.microseconds.size());
 
   const TuningData data = TuningFile(folder.file()).load();
   CHECK(data.adapters.at(device.label()).choices.at(kLayer).variant == report->measured[0].choice.variant);
@@ -102,7 +103,9 @@ TEST_CASE("every call with a choice is measured once, and known afterwards", "[g
 
 // A file that says so.
 void choose(const Folder& folder, const Device& device, const std::string& call, const std::string& variant) {
-  REQUIRE(TuningFile(folder.file()).update([&](TuningData& data) { data.adapters[device.label()].choices[call] = {variant, {}}; }).ok());
+  REQUIRE(TuningFile(folder.file())
+              .update([&](TuningData& data) { data.adapters[device.label()].choices[call] = {variant, {}}; })
+              .ok());
 }
 
 TEST_CASE("programs planned at run time use the file, for the calls it names only", "[gpu][tuning]") {
@@ -142,7 +145,8 @@ TEST_CASE("a file that is damaged or names variants that do not exist changes no
   CHECK(labels(folder.open()) == before);
   std::ofstream(folder.file()) << "{ rubbish";
   std::string warning;
-  const Device device = open_or_skip({.cache_dir = folder.path.string(), .log = [&](std::string_view said) { warning = said; }});
+  const Device device =
+      open_or_skip({.cache_dir = folder.path.string(), .log = [&](std::string_view said) { warning = said; }});
   CHECK(labels(device) == before);
   CHECK(absl::StrContains(warning, "tuning.json is ignored"));
 }
@@ -184,7 +188,12 @@ fn y_put(i : u32, v : f32) {}
 template <int kFactor>
 constexpr void twice_emit(Emit& e) {
   const int64_t count = e.call().result().shape.count();
-  e.dispatch(kTwiceFile).number("kCount", count).number("kFactor", kFactor).input("x", e.operand(0)).output("y", e.result()).grid(ceil_div(count, 64));
+  e.dispatch(kTwiceFile)
+      .number("kCount", count)
+      .number("kFactor", kFactor)
+      .input("x", e.operand(0))
+      .output("y", e.result())
+      .grid(ceil_div(count, 64));
 }
 inline constexpr Variant kTwiceVariants[] = {{"wrong", nullptr, twice_emit<3>}, {"right", nullptr, twice_emit<2>}};
 inline constexpr OpDef kTwice{.name = "twice", .infer = twice_infer, .variants = kTwiceVariants};
@@ -192,7 +201,8 @@ inline constexpr OpDef kTwice{.name = "twice", .infer = twice_infer, .variants =
 TEST_CASE("a variant that gives wrong results is not used, however fast", "[gpu][tuning]") {
   const Folder folder;
   std::string log;
-  const Device device = open_or_skip({.cache_dir = folder.path.string(), .log = [&](std::string_view said) { log += said; }});
+  const Device device =
+      open_or_skip({.cache_dir = folder.path.string(), .log = [&](std::string_view said) { log += said; }});
   DynamicGraph graph;
   graph->output("y", apply(kTwice, {graph->input("x", f32, {64})}, std::source_location::current()));
   const Result<TuneReport> report = tune(device, graph.graph(), {.runs = 1});

@@ -46,7 +46,9 @@ TEST_CASE("what is stored is read back", "[tuning]") {
   const Folder folder;
   CHECK(TuningFile(folder.file()).load().adapters.empty());
   REQUIRE(TuningFile(folder.file()).update(kChange).ok());
-  REQUIRE(TuningFile(folder.file()).update([](TuningData& data) { data.adapters["other"].choices["sum"] = {"rows", {}}; }).ok());
+  REQUIRE(TuningFile(folder.file())
+              .update([](TuningData& data) { data.adapters["other"].choices["sum"] = {"rows", {}}; })
+              .ok());
   const TuningData data = TuningFile(folder.file()).load();
   REQUIRE(data.adapters.size() == 2);
   const AdapterTuning& adapter = data.adapters.at("gpu / Vulkan / driver 1");
@@ -64,9 +66,16 @@ TEST_CASE("a damaged file, or one of another version, is ignored with a warning 
   const Folder folder;
   REQUIRE(TuningFile(folder.file()).update(kChange).ok());
   const std::string good = text_of(folder.file());
-  std::vector<std::string> bad = {"", "{", "rubbish", "[]", "null", "{\"rlxgpu_tuning\": 1}",
-                                  "{\"rlxgpu_tuning\": 2, \"adapters\": {}}", "{\"rlxgpu_tuning\": \"1\", \"adapters\": {}}",
-                                  "{\"rlxgpu_tuning\": 1, \"adapters\": {\"a\": {\"choices\": {\"c\": {\"variant\": 3}}}}}"};
+  std::vector<std::string> bad = {
+      "",
+      "{",
+      "rubbish",
+      "[]",
+      "null",
+      "{\"rlxgpu_tuning\": 1}",
+      "{\"rlxgpu_tuning\": 2, \"adapters\": {}}",
+      "{\"rlxgpu_tuning\": \"1\", \"adapters\": {}}",
+      "{\"rlxgpu_tuning\": 1, \"adapters\": {\"a\": {\"choices\": {\"c\": {\"variant\": 3}}}}}"};
   for (size_t size = 1; size + 2 < good.size(); size += 7) bad.push_back(good.substr(0, size));  // cut off
   for (const std::string& text : bad) {
     CAPTURE(text);

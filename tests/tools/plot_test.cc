@@ -69,7 +69,8 @@ TEST_CASE("results without counters are bars of runs a second", "[plot]") {
 }
 
 TEST_CASE("what is no result of a benchmark is refused", "[plot]") {
-  for (const std::string_view text : {"", "{", "[]", "{\"benchmarks\": [{\"name\": 3}]}", "{\"benchmarks\": [{\"name\": \"a\"}]}"}) {
+  for (const std::string_view text :
+       {"", "{", "[]", "{\"benchmarks\": [{\"name\": 3}]}", "{\"benchmarks\": [{\"name\": \"a\"}]}"}) {
     CAPTURE(text);
     CHECK(!parse_benchmarks(text).ok());
   }
