@@ -36,10 +36,11 @@ struct Tiling {
 };
 
 // A step costs as much as its rows and nine more (measured on lavapipe), so a few rows beyond a multiple of 64 are
-// better spread over tiles of fewer rows.
-constexpr int64_t rows_for(int64_t m) {
+// better spread over tiles of fewer rows. 128 rows take seconds to compile: for large products only.
+constexpr int64_t rows_for(int64_t m, int64_t n) {
   int64_t best = 1, best_cost = 0;
-  for (int64_t rows : {16, 12, 10, 8, 6, 5, 4, 3, 2, 1}) {
+  for (int64_t rows : {32, 16, 12, 10, 8, 6, 5, 4, 3, 2, 1}) {
+    if (rows > 16 && m * n < 512 * 512) continue;
     const int64_t cost = ceil_div(m, 4 * rows) * (4 * rows + 9);
     if (best_cost == 0 || cost < best_cost) best = rows, best_cost = cost;
   }
@@ -55,7 +56,7 @@ constexpr bool is_broadcast(const MatmulLayout& layout, bool of_a) {
 
 constexpr Tiling tiling_of(const MatmulLayout& layout, int64_t splits) {
   Tiling tiling;
-  tiling.rows = rows_for(layout.m);
+  tiling.rows = rows_for(layout.m, layout.n);
   tiling.tiles_m = ceil_div(layout.m, 4 * tiling.rows);
   tiling.tiles_n = ceil_div(layout.n, 32);
   tiling.steps = layout.k == 0 ? 1 : ceil_div(layout.k, 4);
@@ -184,7 +185,7 @@ constexpr void emit(Emit& e, const MatmulLayout& layout, const Tiling& tiling) {
 }
 
 constexpr int64_t tiles_of(const MatmulLayout& layout) {
-  return layout.batches * ceil_div(layout.m, 4 * rows_for(layout.m)) * ceil_div(layout.n, 32);
+  return layout.batches * ceil_div(layout.m, 4 * rows_for(layout.m, layout.n)) * ceil_div(layout.n, 32);
 }
 
 }  // namespace packed
