@@ -47,6 +47,36 @@ constexpr std::string_view load_text(DType dtype, bool wide) {
   return wide ? kText<kName, kWideF32>.view() : kText<kName, kF32>.view();
 }
 
+// What replaces the slots of the kernel file when four elements are loaded at once, and when lanes go across k.
+inline constexpr char kXSomeWide[] = R"wgsl(fn x_some(i : u32, count : u32) -> vec4f { return x_load4(i); })wgsl";
+inline constexpr char kWSomeWide[] = R"wgsl(fn w_some(i : u32, count : u32) -> vec4f { return w_load4(i); })wgsl";
+inline constexpr char kAcross[] = R"wgsl(const kTileLines = 32u * kEach;
+alias Sum = vec4f;
+
+fn first_line(group : u32, lane : u32, each : u32) -> u32 { return group * kTileLines + (each * 8u + lane) * 4u; }
+
+// Adds `count` products to the sums of four lines with each vector.
+fn add(sums : ptr<function, array<Sum, kVectors * kEach>>, line : u32, each : u32, wk : u32, xs : array<vec4f, kVectors>, count : u32) {
+  let at = wk + min(line, kLines - 4u) * kWLine;
+  let w0 = w_load4(at);
+  var w1 : vec4f;
+  var w2 : vec4f;
+  var w3 : vec4f;
+  if (count > 1u) { w1 = w_load4(at + kWK); }
+  if (count > 2u) { w2 = w_load4(at + 2u * kWK); }
+  if (count > 3u) { w3 = w_load4(at + 3u * kWK); }
+  for (var v = 0u; v < kVectors; v++) {
+    let u = xs[v];
+    let i = each * kVectors + v;
+    sums[i] = fma(vec4f(u.w), w3, fma(vec4f(u.z), w2, fma(vec4f(u.y), w1, fma(vec4f(u.x), w0, sums[i]))));
+  }
+}
+
+fn put(i : u32, line : u32, sum : Sum) {
+  if (line >= kLines) { return; }
+  for (var c = 0u; c < 4u; c++) { y_put(i + (line + c) * kYLine, sum[c]); }
+})wgsl";
+
 }  // namespace gemv
 
 constexpr bool matmul_gemv_accepts(const Call& call, const Target& target) {
@@ -103,9 +133,9 @@ constexpr void matmul_gemv_emit(Emit& e) {
   number("kBatches", layout.batches), number("kSplitK", split_k);
   number("kTiles", tiles), number("kGridRow", grid.row);
   dispatch.extent("products", layout.products)
-      .flag("X_WIDE", x_wide)
-      .flag("ACROSS", across)
-      .flag("W_WIDE", wide_w == Wide::along_k)
+      .slot("x_some", x_wide ? gemv::kXSomeWide : std::string_view())
+      .slot("w_some", across ? "" : wide_w == Wide::along_k ? gemv::kWSomeWide : std::string_view())
+      .slot("lanes", across ? gemv::kAcross : std::string_view())
       .slot("w_load", gemv::load_text<'w'>(e.call().operand(w_is_a ? 0 : 1).dtype, wide_w != Wide::none))
       .slot("x_load", gemv::load_text<'x'>(e.call().operand(w_is_a ? 1 : 0).dtype, x_wide))
       .raw("w", e.operand(w_is_a ? 0 : 1))

@@ -66,9 +66,7 @@ fn y_put(i : u32, v : f32) { y[i] = v; }
 //#end
 
 // Four elements of a vector, of which `count` (at least one) exist.
-//#if X_WIDE
-fn x_some(i : u32, count : u32) -> vec4f { return x_load4(i); }
-//#else
+//#slot x_some
 fn x_some(i : u32, count : u32) -> vec4f {
   var v : vec4f;
   v.x = x_load(i);
@@ -96,42 +94,8 @@ fn batch_at(batch : u32) -> vec2u {
   return at + rest * vec2u(kWBatch0, kXBatch0);
 }
 
-//#if ACROSS
-const kTileLines = 32u * kEach;
-alias Sum = vec4f;
-
-fn first_line(group : u32, lane : u32, each : u32) -> u32 { return group * kTileLines + (each * 8u + lane) * 4u; }
-
-// Adds `count` products to the sums of four lines with each vector.
-fn add(sums : ptr<function, array<Sum, kVectors * kEach>>, line : u32, each : u32, wk : u32, xs : array<vec4f, kVectors>, count : u32) {
-  let at = wk + min(line, kLines - 4u) * kWLine;
-  let w0 = w_load4(at);
-  var w1 : vec4f;
-  var w2 : vec4f;
-  var w3 : vec4f;
-  if (count > 1u) { w1 = w_load4(at + kWK); }
-  if (count > 2u) { w2 = w_load4(at + 2u * kWK); }
-  if (count > 3u) { w3 = w_load4(at + 3u * kWK); }
-  for (var v = 0u; v < kVectors; v++) {
-    let u = xs[v];
-    let i = each * kVectors + v;
-    sums[i] = fma(vec4f(u.w), w3, fma(vec4f(u.z), w2, fma(vec4f(u.y), w1, fma(vec4f(u.x), w0, sums[i]))));
-  }
-}
-
-fn put(i : u32, line : u32, sum : Sum) {
-  if (line >= kLines) { return; }
-  for (var c = 0u; c < 4u; c++) { y_put(i + (line + c) * kYLine, sum[c]); }
-}
-//#else
-const kTileLines = 8u * kEach;
-alias Sum = f32;
-
-fn first_line(group : u32, lane : u32, each : u32) -> u32 { return group * kTileLines + each * 8u + lane; }
-
-//#if W_WIDE
-fn w_some(i : u32, count : u32) -> vec4f { return w_load4(i); }
-//#else
+// Along k here; gemv.h has the lanes that go across.
+//#slot w_some
 fn w_some(i : u32, count : u32) -> vec4f {
   var v : vec4f;
   v.x = w_load(i);
@@ -141,6 +105,11 @@ fn w_some(i : u32, count : u32) -> vec4f {
   return v;
 }
 //#end
+//#slot lanes
+const kTileLines = 8u * kEach;
+alias Sum = f32;
+
+fn first_line(group : u32, lane : u32, each : u32) -> u32 { return group * kTileLines + each * 8u + lane; }
 
 // Adds `count` products to the sums of a line with each vector.
 fn add(sums : ptr<function, array<Sum, kVectors * kEach>>, line : u32, each : u32, wk : u32, xs : array<vec4f, kVectors>, count : u32) {

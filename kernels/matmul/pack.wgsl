@@ -70,9 +70,7 @@ fn main(@builtin(global_invocation_id) invocation : vec3u) {
   var v : vec4f;
   if (line < kLines && k < products()) {
     let at = batch_at(i / (kStrip * kWalk * kStrips)) + line * kLineStep + k * kKStep;
-//#if WIDE
-    v = load4(at);
-//#else
+//#slot fetch
     let more = select(kLines - line, products() - k, kAlongK == 1u);
     v.x = load(at);
     if (more > 1u) { v.y = load(at + kStep); }

@@ -114,7 +114,7 @@ constexpr Ref pack(Emit& e, const MatmulLayout& layout, const Tiling& tiling, in
   }
   number("kRow", grid.row * 64);
   dispatch.extent("products", layout.products)
-      .flag("WIDE", wide)
+      .slot("fetch", wide ? "    v = load4(at);" : std::string_view())
       .slot("load", load_text(e.call().operand(operand).dtype, wide))
       .raw("x", e.operand(operand))
       .raw("strips", strips, true)

@@ -166,10 +166,11 @@ class Dispatch {
     if (dim.symbol < 0) return add_param(KernelFile::Kind::extent, name, ParamUse::Kind::number, dim.extent);
     return add_param(KernelFile::Kind::extent, name, ParamUse::Kind::immediate, immediate(dim.symbol));
   }
-  constexpr Dispatch& slot(std::string_view name, std::string_view text) {
+  // Replaces the text of a //#slot block; without a text it stays as it is in the file.
+  constexpr Dispatch& slot(std::string_view name, std::string_view text = {}) {
     SlotUse use;
     use.name = find(KernelFile::Kind::slot, name);
-    use.text = text;
+    use.text = text.data() != nullptr && text.empty() ? std::string_view(" ") : text;  // nothing is a text, too
     pools_.slots.push_back(use);
     return *this;
   }

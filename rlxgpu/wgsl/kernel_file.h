@@ -25,7 +25,7 @@
 //   @group(0) @binding(1) var<storage, read> a : array<f32>;    buffer itself
 //   //#end
 //   //#if BIAS ... //#else ... //#end      kept or dropped
-//   //#slot combine ... //#end             replaced by text that the op gives
+//   //#slot combine ... //#end             replaced by text that the op gives, if it gives one
 //
 // Anything wrong with a file (an unknown directive, a block that does not end) does not compile: the
 // compiler's note quotes the sentence thrown here.
