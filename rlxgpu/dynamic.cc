@@ -30,4 +30,10 @@ Result<Session> start_session(const Device& device, const Graph& graph, const Dy
   return Session::create(device, view, views, options.engine);
 }
 
+Result<Session> start_session(const Device& device, const Graph& graph, const EngineOptions& options) {
+  DynamicOptions dynamic;
+  dynamic.engine = options;
+  return start_session(device, graph, dynamic);
+}
+
 }  // namespace rlxgpu::internal

@@ -38,8 +38,6 @@ struct DynamicOptions {
 
 namespace internal {
 
-// Plans the graph and makes a session of it. Compiled once, in dynamic.cc: files that only run graphs do not hold the
-// passes.
 Result<Session> start_session(const Device& device, const Graph& graph, const DynamicOptions& options);
 
 }  // namespace internal
@@ -109,15 +107,6 @@ class Executable<DynamicGraph> {
 
   Session session_;
 };
-
-template <typename G, const Target& kTarget>
-Result<Session> Executable<G, kTarget>::adapted(const Device& device, const EngineOptions& options) {
-  Builder builder;
-  G::build(builder);
-  DynamicOptions dynamic;
-  dynamic.engine = options;
-  return internal::start_session(device, builder.graph(), dynamic);
-}
 
 }  // namespace rlxgpu
 

@@ -78,14 +78,11 @@ template <typename T, size_t kSize>
   requires(kSize != std::dynamic_extent)
 inline constexpr int64_t kFixedSize<std::span<T, kSize>> = static_cast<int64_t>(kSize);
 
-}  // namespace internal
+// Plans the graph for the device and makes a session of it. Compiled once, in dynamic.cc: files that only run graphs
+// do not hold the passes.
+Result<Session> start_session(const Device& device, const Graph& graph, const EngineOptions& options);
 
-struct ExecutableOptions {
-  EngineOptions engine = {};
-  // Plan again for this very device, with all it offers and what the tuner found (tuner.h), instead of the
-  // constant for every device. Takes milliseconds; results agree within the ops' tolerances.
-  bool adapt = false;
-};
+}  // namespace internal
 
 // G has `static constexpr void build(Builder&)`. kTarget: what the constant program may use.
 template <typename G, const Target& kTarget = kPortable>
@@ -94,18 +91,18 @@ class Executable {
   static constexpr const auto& program = Frozen<G, kTarget>::view;
   static constexpr size_t kKernels = program.kernels.specs.size();
 
-  explicit Executable(const Device& device, const ExecutableOptions& options = {}) {
-    Result<Session> session = options.adapt || internal::variants_are_switched() ? adapted(device, options.engine) : frozen(device, options.engine, std::make_index_sequence<kKernels>());
-    if (session.ok()) {
-      session_ = *std::move(session);
-    } else {
-      broken_ = session.status();
-    }
+  explicit Executable(const Device& device, const EngineOptions& options = {})
+      : Executable(frozen(device, options, std::make_index_sequence<kKernels>())) {}
+  static Result<Executable> create(const Device& device, const EngineOptions& options = {}) {
+    return Executable(device, options).or_error();
   }
-  static Result<Executable> create(const Device& device, const ExecutableOptions& options = {}) {
-    Executable executable(device, options);
-    if (!executable.broken_.ok()) return executable.broken_;
-    return executable;
+  // Planned again at run time: for this very device, with all it offers, what the tuner found (tuner.h) and what
+  // switches force (docs/switches.md), instead of the constant for every device. Takes milliseconds; results agree
+  // within the ops' tolerances. Only files that call it hold the machine code of their ops.
+  static Result<Executable> adapted(const Device& device, const EngineOptions& options = {}) {
+    Builder builder;
+    G::build(builder);
+    return Executable(internal::start_session(device, builder.graph(), options)).or_error();
   }
 
   // Elements of an input, a weight or a state; the value of a scalar or a run-time extent.
@@ -179,19 +176,28 @@ class Executable {
 
   template <size_t... kIndex>
   static Result<Session> frozen(const Device& device, const EngineOptions& options, std::index_sequence<kIndex...>) {
+    internal::note_constant_program();
     std::array<std::string, kKernels> texts;
     (KernelText<G, kTarget, static_cast<int>(kIndex)>::append_to(texts[kIndex]), ...);
     const std::array<std::string_view, kKernels> views = {std::string_view(texts[kIndex])...};
-    return Session::create(device, program, views, options);
+    return Session::create(device, Frozen<G, kTarget>::loaded, views, options);
   }
-  static Result<Session> adapted(const Device& device, const EngineOptions& options);
+  explicit Executable(Result<Session> session) {
+    if (session.ok()) {
+      session_ = *std::move(session);
+    } else {
+      broken_ = session.status();
+    }
+  }
+  Result<Executable> or_error() && {
+    if (!broken_.ok()) return broken_;
+    return std::move(*this);
+  }
 
   Session session_;
   Status broken_;  // why there is no session
 };
 
 }  // namespace rlxgpu
-
-#include "rlxgpu/dynamic.h"  // adapted() is a graph built at run time
 
 #endif  // RLXGPU_EXECUTABLE_H_

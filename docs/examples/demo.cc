@@ -85,12 +85,13 @@ int main(int argc, char** argv) {
 
   std::fflush(stdout);
   const auto start = std::chrono::steady_clock::now();
-  Encoder encoder(*device, {.engine = {.progress = [](const Progress& p) {
-                                         std::fprintf(stderr, "\rkernels   %d of %d compiled by Dawn", p.done, p.total);
-                                         if (p.done == p.total) std::fputs("\n", stderr);
-                                       }},
-                            .adapt = adapt});
-  if (Status status = encoder.status(); !status.ok()) die(status);
+  const EngineOptions options = {.progress = [](const Progress& p) {
+    std::fprintf(stderr, "\rkernels   %d of %d compiled by Dawn", p.done, p.total);
+    if (p.done == p.total) std::fputs("\n", stderr);
+  }};
+  Result<Encoder> made = adapt ? Encoder::adapted(*device, options) : Encoder::create(*device, options);
+  if (!made.ok()) die(made.status());
+  Encoder& encoder = *made;
 
   Builder builder;
   Model::build(builder);

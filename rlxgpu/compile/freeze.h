@@ -38,9 +38,10 @@ constexpr ProgramSizes sizes_of(const Program& p) {
           k.slots.size(),    k.params.size(),   k.bindings.size(), k.immediates.size(), p.names.size(), p.error.size()};
 }
 
-// Holds any program of at most these sizes.
+// What runtime/ needs of a program of at most these sizes. Apart from the kernels' specifications, which point to ops:
+// an object file that holds only this does not hold the code of every op.
 template <ProgramSizes kMost>
-struct FrozenProgram {
+struct FrozenSteps {
   ProgramSizes sizes;
   FrozenPool<BufferDecl, kMost.buffers> buffers;
   FrozenPool<TensorDecl, kMost.tensors> tensors;
@@ -51,29 +52,11 @@ struct FrozenProgram {
   FrozenPool<int32_t, kMost.step_immediates> step_immediates;
   FrozenPool<uint32_t, kMost.words> words;
   FrozenPool<KernelSpec, kMost.specs> specs;
-  FrozenPool<LocalValue, kMost.values> values;
-  FrozenPool<int32_t, kMost.operands> operands;
-  FrozenPool<int64_t, kMost.attrs> attrs;
-  FrozenPool<SlotUse, kMost.slots> slots;
-  FrozenPool<ParamUse, kMost.params> params;
   FrozenPool<BindingType, kMost.binding_types> binding_types;
   FrozenPool<DType, kMost.immediates> immediates;
   FrozenPool<char, kMost.names> names;
 
-  constexpr explicit FrozenProgram(const Program& p) : sizes(sizes_of(p)) {
-    if (!sizes.fit(kMost)) return;  // the sizes are all that is wanted
-    const SpecPools& k = p.kernels;
-    fill(p.buffers.data(), p.tensors.data(), p.ports.data(), p.scalars.data(), p.steps.data(), p.bindings.data(),
-         p.step_immediates.data(), p.words.data(), k.specs.data(), k.values.data(), k.operands.data(), k.attrs.data(),
-         k.slots.data(), k.params.data(), k.bindings.data(), k.immediates.data(), p.names.view().data());
-  }
-  // The same program in an array of other sizes.
-  template <ProgramSizes kOther>
-  constexpr explicit FrozenProgram(const FrozenProgram<kOther>& p) : sizes(p.sizes) {
-    fill(p.buffers.items, p.tensors.items, p.ports.items, p.scalars.items, p.steps.items, p.bindings.items,
-         p.step_immediates.items, p.words.items, p.specs.items, p.values.items, p.operands.items, p.attrs.items,
-         p.slots.items, p.params.items, p.binding_types.items, p.immediates.items, p.names.items);
-  }
+  constexpr explicit FrozenSteps(const ProgramSizes& s) : sizes(s) {}
   constexpr ProgramView view(const Target& target) const {
     return {target,
             buffers.view(),
@@ -84,19 +67,53 @@ struct FrozenProgram {
             bindings.view(),
             step_immediates.view(),
             words.view(),
-            {specs.view(), values.view(), operands.view(), attrs.view(), slots.view(), params.view(), binding_types.view(), immediates.view()},
+            {specs.view(), {}, {}, {}, {}, {}, binding_types.view(), immediates.view()},
             {names.items, kMost.names}};
+  }
+};
+
+// Holds all of it.
+template <ProgramSizes kMost>
+struct FrozenProgram : FrozenSteps<kMost> {
+  FrozenPool<LocalValue, kMost.values> values;
+  FrozenPool<int32_t, kMost.operands> operands;
+  FrozenPool<int64_t, kMost.attrs> attrs;
+  FrozenPool<SlotUse, kMost.slots> slots;
+  FrozenPool<ParamUse, kMost.params> params;
+
+  constexpr explicit FrozenProgram(const Program& p) : FrozenSteps<kMost>(sizes_of(p)) {
+    if (!this->sizes.fit(kMost)) return;  // the sizes are all that is wanted
+    const SpecPools& k = p.kernels;
+    fill(p.buffers.data(), p.tensors.data(), p.ports.data(), p.scalars.data(), p.steps.data(), p.bindings.data(),
+         p.step_immediates.data(), p.words.data(), k.specs.data(), k.values.data(), k.operands.data(), k.attrs.data(),
+         k.slots.data(), k.params.data(), k.bindings.data(), k.immediates.data(), p.names.view().data());
+  }
+  // The same program in an array of other sizes.
+  template <ProgramSizes kOther>
+  constexpr explicit FrozenProgram(const FrozenProgram<kOther>& p) : FrozenSteps<kMost>(p.sizes) {
+    fill(p.buffers.items, p.tensors.items, p.ports.items, p.scalars.items, p.steps.items, p.bindings.items,
+         p.step_immediates.items, p.words.items, p.specs.items, p.values.items, p.operands.items, p.attrs.items,
+         p.slots.items, p.params.items, p.binding_types.items, p.immediates.items, p.names.items);
+  }
+  constexpr ProgramView view(const Target& target) const {
+    ProgramView all = FrozenSteps<kMost>::view(target);
+    all.kernels.values = values.view(), all.kernels.operands = operands.view(), all.kernels.attrs = attrs.view();
+    all.kernels.slots = slots.view(), all.kernels.params = params.view();
+    return all;
   }
 
  private:
   constexpr void fill(const BufferDecl* b, const TensorDecl* t, const Port* p, const ScalarDecl* c, const Step* s, const StepBinding* sb,
                       const int32_t* si, const uint32_t* w, const KernelSpec* ks, const LocalValue* v, const int32_t* o,
                       const int64_t* a, const SlotUse* su, const ParamUse* pu, const BindingType* bt, const DType* im, const char* n) {
-    buffers.fill(b, sizes.buffers), tensors.fill(t, sizes.tensors), ports.fill(p, sizes.ports), scalars.fill(c, sizes.scalars);
-    steps.fill(s, sizes.steps), bindings.fill(sb, sizes.bindings), step_immediates.fill(si, sizes.step_immediates);
-    words.fill(w, sizes.words), specs.fill(ks, sizes.specs), values.fill(v, sizes.values), operands.fill(o, sizes.operands);
-    attrs.fill(a, sizes.attrs), slots.fill(su, sizes.slots), params.fill(pu, sizes.params);
-    binding_types.fill(bt, sizes.binding_types), immediates.fill(im, sizes.immediates), names.fill(n, sizes.names);
+    const ProgramSizes& sizes = this->sizes;
+    this->buffers.fill(b, sizes.buffers), this->tensors.fill(t, sizes.tensors), this->ports.fill(p, sizes.ports);
+    this->scalars.fill(c, sizes.scalars), this->steps.fill(s, sizes.steps), this->bindings.fill(sb, sizes.bindings);
+    this->step_immediates.fill(si, sizes.step_immediates), this->words.fill(w, sizes.words);
+    this->specs.fill(ks, sizes.specs), this->binding_types.fill(bt, sizes.binding_types);
+    this->immediates.fill(im, sizes.immediates), this->names.fill(n, sizes.names);
+    values.fill(v, sizes.values), operands.fill(o, sizes.operands), attrs.fill(a, sizes.attrs);
+    slots.fill(su, sizes.slots), params.fill(pu, sizes.params);
   }
 };
 
@@ -180,6 +197,9 @@ struct Frozen {
   static_assert(internal::CheckGraph<G, kTarget>::kDone);
   static constexpr FrozenProgram<sizes> program = internal::freeze_program<G, kTarget>();
   static constexpr ProgramView view = program.view(kTarget);
+  // What is loaded on a device: the same without the kernels' specifications.
+  static constexpr FrozenSteps<sizes> steps = program;
+  static constexpr ProgramView loaded = steps.view(kTarget);
 };
 
 // The WGSL of kernel k of a frozen program: constants, put together by append_to().

@@ -55,6 +55,13 @@ Chooser chooser_of(const Device& device) {
   return {choose, &state};
 }
 
-bool variants_are_switched() { return switches().changes_variants(); }
+void note_constant_program() {
+  if (!switches().changes_variants()) return;
+  static std::once_flag said;
+  std::call_once(said, [] {
+    switches().say("RLXGPU_FORCE and RLXGPU_FORBID do not change an Executable<G>, whose kernels the compiler chose; "
+                   "Executable<G>::adapted(device) plans at run time and obeys them");
+  });
+}
 
 }  // namespace rlxgpu::internal

@@ -24,8 +24,8 @@ struct Chooser;  // compile/choice.h
 namespace internal {
 // Decides as the switches say (RLXGPU_FORCE...), else as the tuner found, else not. Valid while the device lives.
 Chooser chooser_of(const Device& device);
-// The switches ask for other variants than the compiler took.
-bool variants_are_switched();
+// Says once, when switches ask for other variants, that they do not change constant programs.
+void note_constant_program();
 }  // namespace internal
 
 class Session {

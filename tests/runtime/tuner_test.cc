@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "catch2/catch_test_macros.hpp"
+#include "catch2/matchers/catch_matchers_string.hpp"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/movement/movement.h"
@@ -121,8 +122,10 @@ TEST_CASE("programs planned at run time use the file, for the calls it names onl
   CHECK(labels(folder.open(), {.tuned = false}) == before);
   CHECK(labels(open_or_skip({.cache_dir = folder.path.string(), .tuning = false})) == before);
 
-  Executable<Layers> constant(folder.open()), adapted(folder.open(), {.adapt = true});
-  for (Executable<Layers>* layers : {&constant, &adapted}) {
+  Executable<Layers> constant(folder.open());
+  Result<Executable<Layers>> adapted = Executable<Layers>::adapted(folder.open());
+  REQUIRE(adapted.ok());
+  for (Executable<Layers>* layers : {&constant, &*adapted}) {
     std::vector<float> x(768), w(1024), v(256);
     for (size_t i = 0; i < w.size(); ++i) w[i] = 0.01f * static_cast<float>(i % 37) - 0.1f;
     for (size_t i = 0; i < x.size(); ++i) x[i] = 0.02f * static_cast<float>(i % 91) - 1.0f;
@@ -130,7 +133,7 @@ TEST_CASE("programs planned at run time use the file, for the calls it names onl
     layers->set<"x">(x), layers->set<"w0">(w), layers->set<"w1">(w), layers->set<"v">(v);
     layers->run();
   }
-  const auto expected = constant.get<"y">(), found = adapted.get<"y">();
+  const auto expected = constant.get<"y">(), found = adapted->get<"y">();
   REQUIRE(expected.ok());
   REQUIRE(found.ok());
   for (size_t i = 0; i < expected->size(); ++i) CHECK(std::abs((*expected)[i] - (*found)[i]) < 1e-4f);
@@ -220,7 +223,7 @@ TEST_CASE("a variant that gives wrong results is not used, however fast", "[gpu]
   CHECK(*executable->get<float>("y") == std::vector<float>(64, 3.0f));
 }
 
-TEST_CASE("variants are forced and forbidden by switches, in constant programs as well", "[gpu][switches]") {
+TEST_CASE("variants are forced and forbidden by switches, in graph types planned at run time as well", "[gpu][switches]") {
   const Folder folder;
   choose(folder, folder.open(), kLayer, "plain");
   Switches set;
@@ -232,12 +235,25 @@ TEST_CASE("variants are forced and forbidden by switches, in constant programs a
   set.force = {{"matmul", "plain"}};
   const ScopedSwitches scoped(set);
   for (const std::string& label : labels(folder.open())) CHECK(absl::EndsWith(label, "/plain"));
-  Executable<Layers> layers(folder.open());
-  layers.set<"w0">(std::vector<float>(1024)), layers.set<"w1">(std::vector<float>(1024));
-  layers.set<"v">(std::vector<float>(256));
-  const auto profile = layers.engine().profile();
+  Result<Executable<Layers>> layers = Executable<Layers>::adapted(folder.open());
+  REQUIRE(layers.ok());
+  layers->set<"w0">(std::vector<float>(1024)), layers->set<"w1">(std::vector<float>(1024));
+  layers->set<"v">(std::vector<float>(256));
+  const auto profile = layers->engine().profile();
   if (!profile.ok()) SKIP("no timestamps");
   CHECK(absl::EndsWith((*profile)[0].label, "/plain"));
+}
+
+TEST_CASE("a program that the compiler fixed says that switches do not change it", "[gpu][switches]") {
+  const Folder folder;
+  std::vector<std::string> said;
+  Switches set;
+  set.force = {{"matmul", "plain"}};
+  set.print = [&said](std::string_view line) { said.emplace_back(line); };
+  const ScopedSwitches scoped(set);
+  const Executable<Layers> first(folder.open()), second(folder.open());
+  REQUIRE(said.size() == 1);  // once
+  CHECK_THAT(said[0], Catch::Matchers::ContainsSubstring("Executable<G>::adapted(device)"));
 }
 
 }  // namespace
