@@ -103,7 +103,7 @@ constexpr void form_infer(Infer& infer) {
   const DType dtype = infer.dtype(0);
   if (pattern_for(kForm, dtype).empty()) {
     const Text list = type_list([](DType d) { return !pattern_for(kForm, d).empty(); });
-    return infer.fail("takes ", list, ", not ", name_of(dtype), ": cast the operand first");
+    return infer.fail("takes ", list, ", not ", name_of(dtype), dtype == c64 ? ": use real, imag or abs first" : ": cast the operand first");
   }
   for (const int64_t attr : infer.call().attrs) {
     if ((static_cast<uint32_t>(attr) & 0x7f800000u) == 0x7f800000u) return infer.fail("a parameter is not finite");
@@ -149,23 +149,6 @@ constexpr OpDef elementwise(std::string_view name, Functions wgsl = {}, bool (*f
   op.fold = fold;
   op.reference = internal::map_reference<kReferences...>;
   return op;
-}
-
-// The tensor meant by a number beside `beside`; a number that its dtype cannot hold is an error.
-constexpr Tensor operand_of(const Rhs& rhs, Tensor beside) {
-  if (!rhs.is_number) return rhs.tensor;
-  Builder& builder = beside.builder();
-  if (beside.valid() && is_integer(beside.dtype())) {
-    const DType dtype = beside.dtype();
-    const double low = dtype == i32 ? -2147483648.0 : dtype == i8 ? -128.0 : 0.0;
-    const double high = dtype == i32 ? 2147483647.0 : dtype == u32 ? 4294967295.0 : dtype == i8 ? 127.0 : 255.0;
-    const bool inside = rhs.number >= low && rhs.number <= high;
-    if (!inside || static_cast<double>(static_cast<int64_t>(rhs.number)) != rhs.number) {
-      builder.fail(rhs.site, "a number beside a tensor of ", name_of(dtype), " must be a whole number in its range");
-      return {&builder, -1};
-    }
-  }
-  return builder.literal(rhs.number, beside.dtype());
 }
 
 }  // namespace rlxgpu

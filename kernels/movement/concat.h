@@ -94,8 +94,12 @@ constexpr Tensor concat(std::initializer_list<Tensor> parts, int64_t axis,
 
 constexpr Tensor stack(std::initializer_list<Tensor> parts, int64_t axis, Site site = std::source_location::current()) {
   Vec<Tensor> layers;
-  for (const Tensor& part : parts) layers.push_back(unsqueeze(part, {axis}, site));
-  return concat(std::span<const Tensor>(layers.data(), layers.size()), axis, site);
+  for (const Tensor& part : parts) {
+    const Shape& first = parts.begin()->shape();
+    if (part.valid() && part.shape() != first) part.builder().fail(site, "stack: ", first, " and ", part.shape(), " differ in shape");
+    layers.push_back(unsqueeze(part, {axis}, site.as("stack")));
+  }
+  return concat(std::span<const Tensor>(layers.data(), layers.size()), axis, site.as("stack"));
 }
 
 }  // namespace rlxgpu

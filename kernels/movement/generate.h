@@ -101,11 +101,11 @@ inline constexpr OpDef kTriangle = {
 };
 // The last two axes' elements on and below the diagonal; zero above. diagonal > 0 lies above the main one.
 constexpr Tensor tril(Tensor x, int64_t diagonal = 0, Site site = std::source_location::current()) {
-  return apply(kTriangle, {x}, {diagonal, 0}, site);
+  return apply(kTriangle, {x}, {diagonal, 0}, site.as("tril"));
 }
 // Those on and above the diagonal.
 constexpr Tensor triu(Tensor x, int64_t diagonal = 0, Site site = std::source_location::current()) {
-  return apply(kTriangle, {x}, {diagonal, 1}, site);
+  return apply(kTriangle, {x}, {diagonal, 1}, site.as("triu"));
 }
 
 inline constexpr OpDef kOneHot = {

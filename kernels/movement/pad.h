@@ -144,7 +144,7 @@ constexpr Tensor pad(Tensor x, const IntList& before, const IntList& after, PadM
   if (before.size() > rank || after.size() > rank) attrs.push_back(0);  // the shape rule objects
   const std::span<const int64_t> all(attrs.data(), attrs.size());
   if (mode != PadMode::constant) return apply(kPad, {x}, all, site);
-  return apply(kPad, {x, resolve(value, x)}, all, site);
+  return apply(kPad, {x, operand_of(value, x)}, all, site);
 }
 
 inline constexpr OpDef kRoll = {

@@ -130,7 +130,7 @@ constexpr Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, int 
 }
 constexpr Tensor scatter_add(Tensor x, Tensor indices, Tensor updates, int axis,
                              Site site = std::source_location::current()) {
-  return scatter_elements(x, indices, updates, axis, Scatter::add, site);
+  return scatter_elements(x, indices, updates, axis, Scatter::add, site.as("scatter_add"));
 }
 constexpr Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates, Scatter mode = Scatter::replace,
                             Site site = std::source_location::current()) {

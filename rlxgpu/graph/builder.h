@@ -186,9 +186,21 @@ constexpr Tensor apply(const OpDef& op, std::initializer_list<Tensor> operands, 
 constexpr Tensor apply(const OpDef& op, std::initializer_list<Tensor> operands, Site site) {
   return apply(op, operands, std::span<const int64_t>(), site);
 }
-// The tensor meant by a right operand: numbers take the type of the tensor beside them.
-constexpr Tensor resolve(const Rhs& rhs, Tensor beside) {
-  return rhs.is_number ? beside.builder().literal(rhs.number, beside.dtype()) : rhs.tensor;
+// The tensor meant by a right operand: a number takes the type of the tensor beside it, and must be one that it holds.
+constexpr Tensor operand_of(const Rhs& rhs, Tensor beside) {
+  if (!rhs.is_number) return rhs.tensor;
+  Builder& builder = beside.builder();
+  if (beside.valid() && is_integer(beside.dtype())) {
+    const DType dtype = beside.dtype();
+    const double low = dtype == i32 ? -2147483648.0 : dtype == i8 ? -128.0 : 0.0;
+    const double high = dtype == i32 ? 2147483647.0 : dtype == u32 ? 4294967295.0 : dtype == i8 ? 127.0 : 255.0;
+    const bool inside = rhs.number >= low && rhs.number <= high;
+    if (!inside || static_cast<double>(static_cast<int64_t>(rhs.number)) != rhs.number) {
+      builder.fail(rhs.site, "a number beside ", name_of(dtype), beside.shape(), " must be a whole number in its range");
+      return {&builder, -1};
+    }
+  }
+  return builder.literal(rhs.number, beside.dtype());
 }
 // Result k of an op with several results.
 constexpr Tensor result_of(Tensor first, int k) {
@@ -215,7 +227,7 @@ constexpr void Infer::fail(const Parts&... parts) {
     if (dtype(k) != f32) shapes << name_of(dtype(k));
     shapes << shape(k);
   }
-  builder_.fail(site_, call_.op->name, '(', shapes, "): ", parts...);
+  builder_.fail(site_, *site_.called ? std::string_view(site_.called) : call_.op->name, '(', shapes, "): ", parts...);
 }
 
 // The storage word of one number; for 16-bit and 8-bit types the number is in the low bits.

@@ -31,8 +31,14 @@ struct Range {
 struct Site {
   const char* file = "";
   uint32_t line = 0;
+  const char* called = "";  // the function the user called, where messages shall not name the op behind it
   constexpr Site() = default;
   constexpr Site(std::source_location location) : file(location.file_name()), line(location.line()) {}
+  constexpr Site as(const char* function) const {
+    Site site = *this;
+    if (*called == 0) site.called = function;  // the outermost
+    return site;
+  }
 };
 
 // What is known of a tensor before it has data.

@@ -85,7 +85,7 @@ TEST_CASE("mistakes are sentences") {
         "gather([2,3], [2,3]): indices are i32 or u32, not f32");
   CHECK(error_of([](Tensor x) { return split(x, {1, 2}, 0)[0]; }, {2, 3}) ==
         "split([2,3]): the lengths add up to 3, but axis 0 has 2");
-  CHECK(error_of([](Tensor x) { return tril(x); }, {3}) == "triangle([3]): takes matrices: two axes or more");
+  CHECK(error_of([](Tensor x) { return tril(x); }, {3}) == "tril([3]): takes matrices: two axes or more");
   CHECK(error_of([](Tensor x) { return narrow(x, 1, 2, 2); }, {2, 3}) == "narrow([2,3]): elements 2 to 4 leave axis 1");
 }
 
