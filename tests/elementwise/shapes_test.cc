@@ -71,9 +71,9 @@ TEST_CASE("a mistake is one sentence with the types and the way out") {
   CHECK(error_of([](Tensor a, Tensor b) { return where(a, b, 0.0f); }, f32, {2}, f32, {2}) ==
         "where([2], [2], []): the condition is f32, not bool");
   CHECK(error_of([](Tensor a, Tensor) { return a * 2.5f; }, i32, {2}, f32, {}) ==
-        "a number beside a tensor of i32 must be a whole number in its range");
+        "a number beside i32[2] must be a whole number in its range");
   CHECK(error_of([](Tensor a, Tensor) { return a + 300; }, u8, {2}, f32, {}) ==
-        "a number beside a tensor of u8 must be a whole number in its range");
+        "a number beside u8[2] must be a whole number in its range");
   CHECK(error_of([](Tensor a, Tensor) { return elu(a, 1e38f * 10); }, f32, {2}, f32, {}) ==
         "elu([2]): a parameter is not finite");
   CHECK(error_of([](Tensor a, Tensor) { return cast(a, f32); }, c64, {2}, f32, {}) ==

@@ -86,8 +86,9 @@ HandMade two_steps() {
 // The output of a run with these switches; what they say is added to `lines`.
 Floats run_with(Switches set, Floats x, Lines& lines, bool aside = false) {
   set.print = [&](std::string_view line) { lines.emplace_back(line); };
+  const Device device = open_or_skip({.tuning = false});  // without a validator, whose engines obey the switches, too
   const ScopedSwitches scoped(set);
-  absl::StatusOr<Engine> engine = two_steps().engine(device_or_skip(), {.label = "two"});
+  absl::StatusOr<Engine> engine = two_steps().engine(device, {.label = "two"});
   REQUIRE(engine.ok());
   REQUIRE(engine->set_input(0, bytes_of(x)).ok());
   Floats z(8);
@@ -101,6 +102,7 @@ TEST_CASE("listing and dispatches are printed", "[gpu][switches]") {
   Switches set;
   set.listing = set.dispatches = true;
   CHECK(run_with(set, Floats(8, 1), lines) == Floats(8, 3));
+  CAPTURE(lines);
   REQUIRE(lines.size() == 2);
   CHECK(absl::StartsWith(lines[0], "two: 2 steps, "));
   CHECK(absl::StrContains(lines[0], "test/step1"));
