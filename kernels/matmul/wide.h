@@ -7,20 +7,9 @@
 #include <string_view>
 
 #include "kernels/matmul/layout.h"
+#include "rlxgpu/wgsl/operand_text.h"
 
 namespace rlxgpu {
-
-// WGSL about one operand: '$' in the pattern is its name, '@' the same in capitals.
-template <size_t kSize>
-struct OperandText {
-  char text[kSize] = {};
-  constexpr OperandText(const char (&pattern)[kSize], char name) {
-    for (size_t i = 0; i < kSize; ++i) {
-      text[i] = pattern[i] == '$' ? name : pattern[i] == '@' ? static_cast<char>(name - 'a' + 'A') : pattern[i];
-    }
-  }
-  constexpr std::string_view view() const { return {text, kSize - 1}; }
-};
 
 // Which neighbours in memory can be loaded together, `vector` elements at a time.
 enum class Wide : uint8_t { none, along_k, across_k };

@@ -199,8 +199,7 @@ constexpr void Lowering::choose_variant(int32_t anchor, int32_t root) {
   Call call = call_of(graph_, node);
   View views[kMaxOperands];
   for (int k = 0; k < node.operands.count; ++k) {
-    const bool by_strides = (node.op->absorbs >> k & 1) == 0 && strided(graph_.operand(node, k), views[k]) >= 0;
-    if (by_strides) call.operand_views[static_cast<size_t>(k)] = &views[k];
+    if (strided(graph_.operand(node, k), views[k]) >= 0) call.operand_views[static_cast<size_t>(k)] = &views[k];
   }
   Vec<const Variant*> accepted;
   for (const Variant& variant : node.op->variants) {

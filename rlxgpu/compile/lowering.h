@@ -159,6 +159,7 @@ class Dispatch {
   constexpr Dispatch& number(std::string_view name, int64_t value) { return param(name, ParamUse::Kind::number, value); }
   constexpr Dispatch& signed_number(std::string_view name, int64_t value) { return param(name, ParamUse::Kind::signed_number, value); }
   constexpr Dispatch& real(std::string_view name, float value) { return param(name, ParamUse::Kind::float_bits, attr_of(value)); }
+  constexpr Dispatch& boolean(std::string_view name, bool value) { return param(name, ParamUse::Kind::flag, value); }
   constexpr Dispatch& type(std::string_view name, Register reg) { return param(name, ParamUse::Kind::type, static_cast<int64_t>(reg)); }
   constexpr Dispatch& flag(std::string_view name, bool on) { return add_param(KernelFile::Kind::if_begin, name, ParamUse::Kind::flag, on); }
   // What an extent function returns: the built extent, or the run-time one.

@@ -38,6 +38,7 @@ class Tensor {
   constexpr Builder& builder() const { return *builder_; }
   constexpr int32_t id() const { return id_; }
   constexpr bool valid() const { return id_ >= 0; }  // false after an error
+  constexpr bool given() const { return builder_ != nullptr; }  // false for Tensor(): an operand that is left out
   constexpr const Shape& shape() const;              // of a valid tensor; an empty shape otherwise
   constexpr DType dtype() const;
 

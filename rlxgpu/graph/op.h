@@ -41,13 +41,20 @@ struct View {
   Strides strides;
   constexpr bool operator==(const View&) const = default;
 };
+// All elements of the shape one after another, from the buffer's beginning. (A step along an extent of 1 is never taken.)
+constexpr bool is_dense(const View& view, const Shape& shape) {
+  const Strides dense = dense_strides(shape);
+  bool same = view.offset == 0;
+  for (int axis = 0; axis < shape.rank(); ++axis) same = same && (shape[axis] == 1 || view.strides[axis] == dense[axis]);
+  return same;
+}
 
 // One use of an op: the types of its operands and results, and its attributes.
 struct Call {
   const OpDef* op = nullptr;
   std::array<const TensorType*, kMaxOperands> operand_types = {};
   std::array<const TensorType*, kMaxResults> result_types = {};
-  std::array<const View*, kMaxOperands> operand_views = {};  // for variants: null unless the operand is read by strides
+  std::array<const View*, kMaxOperands> operand_views = {};  // for variants: null when the operand is not in memory
   int operand_count = 0, result_count = 0;
   std::span<const int64_t> attrs;
 

@@ -1,0 +1,29 @@
+// The attributes of layer_norm and rms_norm.
+#ifndef KERNELS_NORM_LAYOUT_H_
+#define KERNELS_NORM_LAYOUT_H_
+
+#include <bit>
+#include <cstdint>
+#include <span>
+
+namespace rlxgpu {
+
+// Axes [first, last) are normalised together. Operands: x, then weight and bias, if there are any.
+struct NormAttrs {
+  int first = 0, last = 0;
+  bool has_weight = false, has_bias = false;
+  bool centred = true;  // layer_norm; rms_norm leaves the mean where it is
+  float epsilon = 0;
+
+  constexpr explicit NormAttrs(std::span<const int64_t> attrs)
+      : first(static_cast<int>(attrs[0])),
+        last(static_cast<int>(attrs[1])),
+        has_weight(attrs[2] != 0),
+        has_bias(attrs[3] != 0),
+        centred(attrs[4] != 0),
+        epsilon(std::bit_cast<float>(static_cast<uint32_t>(attrs[5]))) {}
+};
+
+}  // namespace rlxgpu
+
+#endif  // KERNELS_NORM_LAYOUT_H_
