@@ -23,6 +23,7 @@
 #include "ggml-alloc.h"
 #include "ggml-backend.h"
 #include "ggml.h"
+#include "kernels/attention/attention.h"
 #include "kernels/movement/movement.h"
 #include "kernels/norm/norm.h"
 #include "kernels/reduce/reduce.h"
@@ -44,6 +45,17 @@ struct Case {
 ggml_tensor* square(ggml_context* c) { return ggml_new_tensor_2d(c, GGML_TYPE_F32, 1024, 1024); }
 Tensor square(Builder& g) { return g.input("x", f32, {1024, 1024}); }
 
+Tensor attend(Builder& g, int64_t heads, int64_t kv_heads, int64_t queries, int64_t keys, int64_t size) {
+  const Tensor q = g.input("q", f32, {1, heads, queries, size}), k = g.input("k", f32, {1, kv_heads, keys, size});
+  return attention(q, k, g.input("v", f32, {1, kv_heads, keys, size}));
+}
+ggml_tensor* attend(ggml_context* c, ggml_type kv, int64_t heads, int64_t kv_heads, int64_t queries, int64_t keys,
+                    int64_t size) {
+  ggml_tensor* const q = ggml_new_tensor_3d(c, GGML_TYPE_F32, size, queries, heads);
+  ggml_tensor* const k = ggml_new_tensor_3d(c, kv, size, keys, kv_heads);
+  return ggml_flash_attn_ext(c, q, k, ggml_new_tensor_3d(c, kv, size, keys, kv_heads), nullptr, 0.125f, 0, 0);
+}
+
 constexpr Case kCases[] = {
     {"softmax 1024x1024", 8, [](Builder& g) { return softmax(square(g)); },
      [](ggml_context* c, ggml_type) { return ggml_soft_max(c, square(c)); }},
@@ -55,6 +67,12 @@ constexpr Case kCases[] = {
      [](ggml_context* c, ggml_type) { return ggml_cont(c, ggml_transpose(c, square(c))); }},
     {"sum of 1M", 2, [](Builder& g) { return sum(square(g)); },
      [](ggml_context* c, ggml_type) { return ggml_sum(c, square(c)); }},
+    {"attention H4 D64 S512", 15, [](Builder& g) { return attend(g, 4, 4, 512, 512, 64); },
+     [](ggml_context* c, ggml_type kv) { return attend(c, kv, 4, 4, 512, 512, 64); }},
+    {"attention H4 D64 S1024", 10, [](Builder& g) { return attend(g, 4, 4, 1024, 1024, 64); },
+     [](ggml_context* c, ggml_type kv) { return attend(c, kv, 4, 4, 1024, 1024, 64); }},
+    {"decode attention H8 GQA4 4096", 3, [](Builder& g) { return attend(g, 8, 2, 1, 4096, 64); },
+     [](ggml_context* c, ggml_type kv) { return attend(c, kv, 8, 2, 1, 4096, 64); }},
 };
 
 class OurOp {

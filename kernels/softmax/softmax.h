@@ -8,6 +8,7 @@
 #define KERNELS_SOFTMAX_SOFTMAX_H_
 
 #include "kernels/reduce/lanes.h"
+#include "kernels/softmax/decay.h"
 #include "kernels/softmax/reference.h"
 #include "rlxgpu/compile/emit.h"
 #include "rlxgpu/graph/builder.h"
@@ -44,6 +45,7 @@ constexpr void softmax_emit(Emit& e, std::string_view normalised) {
       .input("x", e.operand(0))
       .output("y", e.result())
       .slot("normalised", normalised)
+      .slot("decay", kDecayText)
       .grid(lanes.grid.row, lanes.grid.rows, 1, row_symbol);
 }
 

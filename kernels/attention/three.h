@@ -1,0 +1,98 @@
+// The variant "three" of attention: scores, weights and the sum of values in three kernels with a matrix of scores
+// between them. Faster on CPUs while that matrix stays small: both products run without barriers from registers.
+#ifndef KERNELS_ATTENTION_THREE_H_
+#define KERNELS_ATTENTION_THREE_H_
+
+#include <cstdint>
+
+#include "kernels/attention/streaming.h"
+
+namespace rlxgpu {
+
+inline constexpr KernelFile kAttentionScoresFile(
+#include "kernels/attention/scores.wgsl"
+);
+inline constexpr KernelFile kAttentionWeightsFile(
+#include "kernels/attention/weights.wgsl"
+);
+inline constexpr KernelFile kAttentionValuesFile(
+#include "kernels/attention/values.wgsl"
+);
+
+constexpr void attention_three_emit(Emit& e) {
+  using namespace attention_internal;  // NOLINT: what it shares with streaming
+  const AttentionAttrs attrs(e.call().attrs);
+  const AttentionSizes sizes(e.call());
+  const bool software = e.target().adapter_class == AdapterClass::software;
+  // 64 rows in registers that a CPU keeps on its stack; 16 elsewhere, 64 registers.
+  const int64_t quarter = software ? sizes.rows() > 32 ? 16 : sizes.rows() > 16 ? 8 : 4 : 4, block = 4 * quarter;
+  const int64_t lanes = software ? 8 : 32;
+  const int64_t blocks = ceil_div(sizes.rows(), block), heads = sizes.batches * sizes.kv_heads;
+  const int64_t rows = heads * sizes.rows(), vectors = ceil_div(sizes.keys.extent, 4);
+  const View* const q_in_memory = e.call().operand_views[0];
+  const Shape& q_shape = e.call().operand(0).shape;
+  const Ref q = q_in_memory != nullptr ? e.operand(0) : e.dense(0);
+  const HeadView q_view(q_in_memory != nullptr ? *q_in_memory : View{0, dense_strides(q_shape)}, q_shape,
+                        attrs.sequence_first);
+  const Ref p = e.scratch(f32, {rows * (vectors < 1 ? 1 : vectors) * 4}), sums = e.scratch(f32, {rows});
+  if (vectors > 0) {
+    const int64_t tiles = heads * blocks * ceil_div(vectors, lanes);
+    const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
+    Dispatch dispatch = e.dispatch(kAttentionScoresFile);
+    give_scores(dispatch, e);
+    give_keys(dispatch, e);
+    give_heads<'q'>(dispatch, e, 0, q, q_view, sizes.size);
+    dispatch.number("kR", quarter)
+        .number("kLanes", lanes)
+        .number("kTiles", tiles)
+        .number("kGridRow", grid.row)
+        .raw("p", p, true)
+        .grid(grid.row, grid.rows);
+  }
+  {
+    const FoldedGrid grid = fold_grid(rows, e.target().max_groups);
+    Dispatch dispatch = e.dispatch(kAttentionWeightsFile);
+    give_range(dispatch, e);
+    dispatch.number("kBlock", block)
+        .number("kLanes", lanes)
+        .number("kRowsInAll", rows)
+        .number("kGridRow", grid.row)
+        .raw("p", p, true)
+        .raw("sums", sums, true)
+        .slot("range", kKeyRangeText)
+        .slot("decay", kDecayText)
+        .grid(grid.row, grid.rows);
+  }
+  const int64_t tiles = heads * blocks * ceil_div(sizes.value_size, 4 * lanes);
+  const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
+  Dispatch dispatch = e.dispatch(kAttentionValuesFile);
+  give_range(dispatch, e);
+  give_values(dispatch, e);
+  dispatch.boolean("kSequenceFirst", attrs.sequence_first)
+      .number("kR", quarter)
+      .number("kLanes", lanes)
+      .number("kTiles", tiles)
+      .number("kGridRow", grid.row)
+      .raw("p", p)
+      .raw("sums", sums)
+      .output("y", e.result())
+      .slot("range", kKeyRangeText)
+      .grid(grid.row, grid.rows);
+}
+
+constexpr bool attention_three_accepts(const Call& call, const Target& target) {
+  const AttentionSizes sizes(call);
+  const int64_t scores = sizes.batches * sizes.heads * sizes.queries.extent * ceil_div(sizes.keys.extent, 4) * 16;
+  return scores <= static_cast<int64_t>(target.max_binding_bytes);
+}
+// On CPUs: enough rows for the keys in registers to pay, and scores of 64 MiB at most.
+constexpr bool attention_three_prefers(const Call& call, const Target& target) {
+  const AttentionSizes sizes(call);
+  return target.adapter_class == AdapterClass::software && sizes.rows() >= 32 &&
+         attention_three_accepts(call, target) &&
+         sizes.batches * sizes.heads * sizes.queries.extent * sizes.keys.extent <= (int64_t{16} << 20);
+}
+
+}  // namespace rlxgpu
+
+#endif  // KERNELS_ATTENTION_THREE_H_
