@@ -39,8 +39,8 @@ constexpr Changed kTransposedUnits(kUnits, "subgroupMatrixLoad<Left, row_major>"
                                    "subgroupMatrixLoad<Left, col_major>");
 constexpr KernelFile kTransposedUnitsFile(kTransposedUnits.text);
 // Elements of a are read transposed; for adapters without matrix units.
-constexpr Changed kTransposedPlain(kPlain, "let a0 = at.x + ((i / kN) % kM) * kARow;",
-                                   "let a0 = at.x + ((i / kN) % kM) * kACol;");
+constexpr Changed kTransposedPlain(kPlain, "let a0 = a_begin(batch) + ((i / kN) % kM) * kARow;",
+                                   "let a0 = a_begin(batch) + ((i / kN) % kM) * kACol;");
 constexpr KernelFile kTransposedPlainFile(kTransposedPlain.text);
 
 constexpr void transposed_units_emit(Emit& e) { emit_subgroup_matrix(e, kTransposedUnitsFile); }

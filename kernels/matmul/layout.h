@@ -21,20 +21,32 @@ struct MatmulLayout {
   int64_t a_offset = 0, a_row = 0, a_col = 0, b_offset = 0, b_row = 0, b_col = 0;
   BatchAxis batch[kBatchAxes];  // outermost first, unused ones before them
 
+  // The batch as a tensor of matrices.
+  constexpr Shape batch_shape() const {
+    Shape shape;
+    for (const BatchAxis& axis : batch) {
+      if (axis.extent != 1) shape.push_back(axis.extent);
+    }
+    return shape;
+  }
+  constexpr View batch_view(bool of_a) const {
+    View view;
+    view.offset = of_a ? a_offset : b_offset;
+    int rank = 0;
+    for (const BatchAxis& axis : batch) {
+      if (axis.extent != 1) view.strides[rank++] = of_a ? axis.a : axis.b;
+    }
+    return view;
+  }
+
   constexpr void give_to(Dispatch& dispatch) const {
     const auto number = [&](std::string_view name, int64_t value) {
       dispatch.number(name, static_cast<uint32_t>(value));
     };
     number("kM", m), number("kN", n), number("kK", k);
-    number("kAOffset", a_offset), number("kARow", a_row), number("kACol", a_col);
-    number("kBOffset", b_offset), number("kBRow", b_row), number("kBCol", b_col);
-    constexpr std::string_view kExtents[] = {"kBatch0", "kBatch1", "kBatch2", "kBatch3", "kBatch4", "kBatch5"};
-    constexpr std::string_view kA[] = {"kABatch0", "kABatch1", "kABatch2", "kABatch3", "kABatch4", "kABatch5"};
-    constexpr std::string_view kB[] = {"kBBatch0", "kBBatch1", "kBBatch2", "kBBatch3", "kBBatch4", "kBBatch5"};
-    for (int i = 0; i < kBatchAxes; ++i) {
-      number(kExtents[i], batch[i].extent), number(kA[i], batch[i].a), number(kB[i], batch[i].b);
-    }
+    number("kARow", a_row), number("kACol", a_col), number("kBRow", b_row), number("kBCol", b_col);
     dispatch.extent("products", products);
+    dispatch.place("a_begin", batch_shape(), batch_view(true)).place("b_begin", batch_shape(), batch_view(false));
   }
 };
 

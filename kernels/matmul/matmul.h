@@ -53,47 +53,10 @@ constexpr void matmul_infer(Infer& infer) {
   infer.result(a == i8 ? i32 : a == u8 ? u32 : a, result);
 }
 
-// fn a_load(i : u32) -> Acc: element i of a buffer of 32-bit words.
-constexpr std::string_view a_load_text(DType dtype) {
-  switch (dtype) {
-    case DType::f16:
-      return "fn a_load(i : u32) -> Acc {\n  let pair = unpack2x16float(a[i >> 1u]);\n"
-             "  return select(pair.x, pair.y, (i & 1u) == 1u);\n}";
-    case DType::bf16:
-      return "fn a_load(i : u32) -> Acc {\n  let word = a[i >> 1u];\n"
-             "  return bitcast<f32>(select(word << 16u, word & 0xffff0000u, (i & 1u) == 1u));\n}";
-    case DType::i8:
-      return "fn a_load(i : u32) -> Acc { return extractBits(bitcast<i32>(a[i >> 2u]), (i & 3u) * 8u, 8u); }";
-    case DType::u8:
-      return "fn a_load(i : u32) -> Acc { return extractBits(a[i >> 2u], (i & 3u) * 8u, 8u); }";
-    default:
-      return "fn a_load(i : u32) -> Acc { return a[i]; }";
-  }
-}
-constexpr std::string_view b_load_text(DType dtype) {
-  switch (dtype) {
-    case DType::f16:
-      return "fn b_load(i : u32) -> Acc {\n  let pair = unpack2x16float(b[i >> 1u]);\n"
-             "  return select(pair.x, pair.y, (i & 1u) == 1u);\n}";
-    case DType::bf16:
-      return "fn b_load(i : u32) -> Acc {\n  let word = b[i >> 1u];\n"
-             "  return bitcast<f32>(select(word << 16u, word & 0xffff0000u, (i & 1u) == 1u));\n}";
-    case DType::i8:
-      return "fn b_load(i : u32) -> Acc { return extractBits(bitcast<i32>(b[i >> 2u]), (i & 3u) * 8u, 8u); }";
-    case DType::u8:
-      return "fn b_load(i : u32) -> Acc { return extractBits(b[i >> 2u], (i & 3u) * 8u, 8u); }";
-    default:
-      return "fn b_load(i : u32) -> Acc { return b[i]; }";
-  }
-}
-constexpr Register word_register(DType dtype) { return per_word(dtype) > 1 ? Register::u32 : register_of(dtype); }
-
 // Both operands' buffers, with their strides.
 constexpr void give_operands(Dispatch& dispatch, const Emit& e, const MatmulLayout& layout) {
-  const DType a = e.call().operand(0).dtype, b = e.call().operand(1).dtype;
   layout.give_to(dispatch);
-  dispatch.type("AWord", word_register(a)).type("BWord", word_register(b));
-  dispatch.raw("a", e.operand(0)).raw("b", e.operand(1)).slot("a_load", a_load_text(a)).slot("b_load", b_load_text(b));
+  dispatch.buffer("a", e.operand(0)).buffer("b", e.operand(1));
 }
 
 // The least of 1, 2, 4, ... `most` that covers n with 16 invocations; smaller blocks for smaller products.

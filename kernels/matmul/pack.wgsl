@@ -12,52 +12,42 @@ const kWalk = 16u;
 const kAlongK = 1u;        // of the neighbours in a vector; 0: along m or n
 const kLines = 64u;        // rows of a, columns of b
 const kK = 64u;            // as laid out: the largest number of products in a sum
-const kOffset = 0u;
 const kLineStep = 64u;     // between neighbouring lines in memory
 const kKStep = 1u;         // between neighbours along k
-// Batch axes, outermost first: extent and distance in memory.
-const kBatch0 = 1u;
-const kBatch1 = 1u;
-const kBatch2 = 1u;
-const kBatch3 = 1u;
-const kBatch4 = 1u;
-const kBatch5 = 1u;
-const kBatchStep0 = 0u;
-const kBatchStep1 = 0u;
-const kBatchStep2 = 0u;
-const kBatchStep3 = 0u;
-const kBatchStep4 = 0u;
-const kBatchStep5 = 0u;
 const kRow = 1024u;        // invocations in one row of the grid
 //#end
 //#extents
 fn products() -> u32 { return kK; }
 //#end
 const kStep = select(kLineStep, kKStep, kAlongK == 1u);  // between the elements of a vector
-//#slot load
-alias Words = f32;
-fn load(i : u32) -> f32 { return x[i]; }
+//#place begin
+fn begin(batch : u32) -> u32 { return batch * kLines * kK; }  // where its matrix begins in x
 //#end
-//#raw x
-@group(0) @binding(0) var<storage, read> x : array<Words>;
+//#if WIDE
+/*
+//#buffer x
+@group(0) @binding(0) var<storage, read> x : array<vec4f>;
+fn x_load4(i : u32) -> vec4f { return x[i / 4u]; }
+//#end
+fn fetch(at : u32, more : u32) -> vec4f { return x_load4(at); }
+*/
+//#else
+//#buffer x
+@group(0) @binding(0) var<storage, read> x : array<f32>;
+fn x_load(i : u32) -> f32 { return x[i]; }
+//#end
+fn fetch(at : u32, more : u32) -> vec4f {  // `more` elements are there, at least one
+  var v : vec4f;
+  v.x = x_load(at);
+  if (more > 1u) { v.y = x_load(at + kStep); }
+  if (more > 2u) { v.z = x_load(at + 2u * kStep); }
+  if (more > 3u) { v.w = x_load(at + 3u * kStep); }
+  return v;
+}
 //#end
 //#raw strips
 @group(0) @binding(1) var<storage, read_write> strips : array<vec4f, kVectors>;
 //#end
-
-fn batch_at(batch : u32) -> u32 {
-  var rest = batch;
-  var at = kOffset + (rest % kBatch5) * kBatchStep5;
-  rest /= kBatch5;
-  at += (rest % kBatch4) * kBatchStep4;
-  rest /= kBatch4;
-  at += (rest % kBatch3) * kBatchStep3;
-  rest /= kBatch3;
-  at += (rest % kBatch2) * kBatchStep2;
-  rest /= kBatch2;
-  at += (rest % kBatch1) * kBatchStep1;
-  return at + (rest / kBatch1) * kBatchStep0;
-}
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) invocation : vec3u) {
@@ -69,14 +59,8 @@ fn main(@builtin(global_invocation_id) invocation : vec3u) {
   let k = select(walk, walk * 4u, kAlongK == 1u);
   var v : vec4f;
   if (line < kLines && k < products()) {
-    let at = batch_at(i / (kStrip * kWalk * kStrips)) + line * kLineStep + k * kKStep;
-//#slot fetch
-    let more = select(kLines - line, products() - k, kAlongK == 1u);
-    v.x = load(at);
-    if (more > 1u) { v.y = load(at + kStep); }
-    if (more > 2u) { v.z = load(at + 2u * kStep); }
-    if (more > 3u) { v.w = load(at + 3u * kStep); }
-//#end
+    let at = begin(i / (kStrip * kWalk * kStrips)) + line * kLineStep + k * kKStep;
+    v = fetch(at, select(kLines - line, products() - k, kAlongK == 1u));
   }
   strips[i] = v;
 }

@@ -66,25 +66,6 @@ constexpr Tiling tiling_of(const MatmulLayout& layout, int64_t splits) {
   return tiling;
 }
 
-// alias Words, and load(i) or load4(i).
-constexpr std::string_view load_text(DType dtype, bool wide) {
-  if (dtype == DType::f16) {
-    return wide ? "alias Words = vec2u;\nfn load4(i : u32) -> vec4f {\n  let words = x[i / 4u];\n"
-                  "  return vec4f(unpack2x16float(words.x), unpack2x16float(words.y));\n}"
-                : "alias Words = u32;\nfn load(i : u32) -> f32 {\n  let pair = unpack2x16float(x[i >> 1u]);\n"
-                  "  return select(pair.x, pair.y, (i & 1u) == 1u);\n}";
-  }
-  if (dtype == DType::bf16) {
-    return wide ? "alias Words = vec2u;\nfn load4(i : u32) -> vec4f {\n  let words = x[i / 4u];\n"
-                  "  return bitcast<vec4f>(vec4u(words.x << 16u, words.x & 0xffff0000u, words.y << 16u, words.y & "
-                  "0xffff0000u));\n}"
-                : "alias Words = u32;\nfn load(i : u32) -> f32 {\n  let word = x[i >> 1u];\n"
-                  "  return bitcast<f32>(select(word << 16u, word & 0xffff0000u, (i & 1u) == 1u));\n}";
-  }
-  return wide ? "alias Words = vec4f;\nfn load4(i : u32) -> vec4f { return x[i / 4u]; }"
-              : "alias Words = f32;\nfn load(i : u32) -> f32 { return x[i]; }";
-}
-
 // The copy of operand 0 or 1 in strips.
 constexpr Ref pack(Emit& e, const MatmulLayout& layout, const Tiling& tiling, int operand) {
   const bool of_a = operand == 0;
@@ -103,20 +84,12 @@ constexpr Ref pack(Emit& e, const MatmulLayout& layout, const Tiling& tiling, in
   number("kWalk", of_a ? tiling.steps : 4 * tiling.steps);
   number("kAlongK", of_a);
   number("kLines", of_a ? layout.m : layout.n), number("kK", layout.k);
-  number("kOffset", of_a ? layout.a_offset : layout.b_offset);
   number("kLineStep", of_a ? layout.a_row : layout.b_col), number("kKStep", of_a ? layout.a_col : layout.b_row);
-  constexpr std::string_view kExtents[] = {"kBatch0", "kBatch1", "kBatch2", "kBatch3", "kBatch4", "kBatch5"};
-  constexpr std::string_view kSteps[] = {"kBatchStep0", "kBatchStep1", "kBatchStep2",
-                                         "kBatchStep3", "kBatchStep4", "kBatchStep5"};
-  for (int i = 0; i < MatmulLayout::kBatchAxes; ++i) {
-    number(kExtents[i], one ? 1 : layout.batch[i].extent);
-    number(kSteps[i], of_a ? layout.batch[i].a : layout.batch[i].b);
-  }
   number("kRow", grid.row * 64);
   dispatch.extent("products", layout.products)
-      .slot("fetch", wide ? "    v = load4(at);" : std::string_view())
-      .slot("load", load_text(e.call().operand(operand).dtype, wide))
-      .raw("x", e.operand(operand))
+      .place("begin", one ? Shape() : layout.batch_shape(), layout.batch_view(of_a))
+      .flag("WIDE", wide)
+      .buffer("x", e.operand(operand), wide ? 4 : 1)
       .raw("strips", strips, true)
       .grid(grid.row, grid.rows);
   return strips;

@@ -23,31 +23,10 @@ enable chromium_experimental_subgroup_matrix;
 const kM = 64u;
 const kN = 64u;
 const kK = 64u;            // as laid out: the largest number of products in a sum
-const kAOffset = 0u;
 const kARow = 64u;         // between neighbours along m in a
 const kACol = 1u;          // between neighbours along k in a
-const kBOffset = 0u;
 const kBRow = 64u;         // between neighbours along k in b
 const kBCol = 1u;          // between neighbours along n in b
-// Batch axes, outermost first: extent, and the distance of neighbours in a and in b (0: broadcast).
-const kBatch0 = 1u;
-const kBatch1 = 1u;
-const kBatch2 = 1u;
-const kBatch3 = 1u;
-const kBatch4 = 1u;
-const kBatch5 = 1u;
-const kABatch0 = 0u;
-const kABatch1 = 0u;
-const kABatch2 = 0u;
-const kABatch3 = 0u;
-const kABatch4 = 0u;
-const kABatch5 = 0u;
-const kBBatch0 = 0u;
-const kBBatch1 = 0u;
-const kBBatch2 = 0u;
-const kBBatch3 = 0u;
-const kBBatch4 = 0u;
-const kBBatch5 = 0u;
 const kFragM = 16u;        // a shape of the matrix units that the adapter has
 const kFragN = 16u;
 const kFragK = 16u;
@@ -63,6 +42,12 @@ const kGridRow = 1u;       // workgroups in one row of the grid
 //#end
 //#extents
 fn products() -> u32 { return kK; }
+//#end
+//#place a_begin
+fn a_begin(batch : u32) -> u32 { return batch * kM * kK; }  // where its matrix begins in a
+//#end
+//#place b_begin
+fn b_begin(batch : u32) -> u32 { return batch * kK * kN; }
 //#end
 //#slot types
 alias Left = subgroup_matrix_left<f16, kFragK, kFragM>;
@@ -120,23 +105,6 @@ fn b_some(i : u32, count : u32) -> vec4u {
 @group(0) @binding(2) var<storage, read_write> y : array<f32>;
 fn y_put(i : u32, v : f32) { y[i] = v; }
 //#end
-
-// Where the matrices of a batch begin in a and b.
-fn batch_at(batch : u32) -> vec2u {
-  var rest = batch;
-  var at = vec2u(kAOffset, kBOffset);
-  at += (rest % kBatch5) * vec2u(kABatch5, kBBatch5);
-  rest /= kBatch5;
-  at += (rest % kBatch4) * vec2u(kABatch4, kBBatch4);
-  rest /= kBatch4;
-  at += (rest % kBatch3) * vec2u(kABatch3, kBBatch3);
-  rest /= kBatch3;
-  at += (rest % kBatch2) * vec2u(kABatch2, kBBatch2);
-  rest /= kBatch2;
-  at += (rest % kBatch1) * vec2u(kABatch1, kBBatch1);
-  rest /= kBatch1;
-  return at + rest * vec2u(kABatch0, kBBatch0);
-}
 
 var<workgroup> tile_a : array<vec4u, kTileM * kRow>;
 var<workgroup> tile_b : array<vec4u, kTileN * kRow>;
@@ -243,7 +211,7 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
   let batch = tile / (kTilesM * kTilesN);
   let m0 = ((tile / kTilesN) % kTilesM) * kTileM;
   let n0 = (tile % kTilesN) * kTileN;
-  let at = batch_at(batch);
+  let at = vec2u(a_begin(batch), b_begin(batch));
   let row = sub / kSubsN * kEachM * kFragM;
   let col = sub % kSubsN * kEachN * kFragN;
   var sums : Sums;

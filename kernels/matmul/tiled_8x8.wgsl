@@ -6,7 +6,7 @@
 //      | |  ####     |  ####      |       of tile_a is few addresses. For each k: four vectors read from
 //      v +-----------+------------+       workgroup memory, 64 products.
 //        |  ####     |  ####      |
-//        |  ####     |  ####      |       Two buffers: while one is multiplied, the next 8 k are on their
+//        |  ####     |  ####      |       Two buffers: while one is multiplied, the next k are on their
 //        +-----------+------------+       way from storage to registers and then to the other.
 // Along k the first step takes what is left over, so that all others are whole; rows and columns beyond
 // the edges repeat the last one and are not stored. So nothing is compared in the loop.
@@ -14,35 +14,17 @@
 const kM = 64u;
 const kN = 64u;
 const kK = 64u;            // as laid out: the largest number of products in a sum
-const kAOffset = 0u;
 const kARow = 64u;         // between neighbours along m in a
 const kACol = 1u;          // between neighbours along k in a
-const kBOffset = 0u;
 const kBRow = 64u;         // between neighbours along k in b
 const kBCol = 1u;          // between neighbours along n in b
-// Batch axes, outermost first: extent, and the distance of neighbours in a and in b (0: broadcast).
-const kBatch0 = 1u;
-const kBatch1 = 1u;
-const kBatch2 = 1u;
-const kBatch3 = 1u;
-const kBatch4 = 1u;
-const kBatch5 = 1u;
-const kABatch0 = 0u;
-const kABatch1 = 0u;
-const kABatch2 = 0u;
-const kABatch3 = 0u;
-const kABatch4 = 0u;
-const kABatch5 = 0u;
-const kBBatch0 = 0u;
-const kBBatch1 = 0u;
-const kBBatch2 = 0u;
-const kBBatch3 = 0u;
-const kBBatch4 = 0u;
-const kBBatch5 = 0u;
 // How elements come from storage, four at a time: 0: four along m (or n), in one vector; 1: four along k;
 // 2: four along k, neighbouring invocations at neighbours along m (or n).
 const kAMode = 1u;
 const kBMode = 0u;
+const kAWhole = 1u;        // 0: the last vector of a row may reach beyond its end
+const kBWhole = 1u;
+const kTileK = 8u;         // 4 or 8
 const kLanesM = 16u;       // invocations along m and n
 const kLanesN = 16u;
 const kTiles = 1u;
@@ -51,82 +33,106 @@ const kGridRow = 1u;       // workgroups in one row of the grid
 //#extents
 fn products() -> u32 { return kK; }
 //#end
-const kAStep = kACol;      // between the four elements of a_load, unless they are one vector
-const kBStep = kBRow;
+//#place a_begin
+fn a_begin(batch : u32) -> u32 { return batch * kM * kK; }  // where its matrix begins in a
+//#end
+//#place b_begin
+fn b_begin(batch : u32) -> u32 { return batch * kK * kN; }
+//#end
 const kLanes = kLanesM * kLanesN;
 const kTileM = 8u * kLanesM;
 const kTileN = 8u * kLanesN;
-const kTileK = 8u;
 const kTilesM = (kM + kTileM - 1u) / kTileM;
 const kTilesN = (kN + kTileN - 1u) / kTileN;
 const kRowA = kTileM / 4u;         // vectors for one k
 const kRowB = kTileN / 4u;
 const kEachA = kTileK * kRowA / kLanes;  // vectors that one invocation stages
 const kEachB = kTileK * kRowB / kLanes;
+const kLastA = select(1u, 4u, kAMode == 0u && kAWhole == 1u);  // from the last vector of a column of a to its end
+const kLastB = select(1u, 4u, kBMode == 0u && kBWhole == 1u);
 const_assert kEachA * kLanes == kTileK * kRowA && kEachB * kLanes == kTileK * kRowB;
 const_assert kLanesM >= 8u && kLanesN >= 8u;                       // for the exchange of columns: see column()
 const_assert 2u * kTileK * (kTileM + kTileN) * 4u <= 16384u;       // workgroup memory, default limit
-//#raw a
-@group(0) @binding(0) var<storage, read> a : array<AWords>;
+//#if A_WIDE
+//#buffer a
+@group(0) @binding(0) var<storage, read> a : array<vec4f>;
+fn a_load4(i : u32) -> vec4f { return a[i / 4u]; }
 //#end
-//#raw b
-@group(0) @binding(1) var<storage, read> b : array<BWords>;
-//#end
-// Four elements from element i on, along the axis that kAMode says; the first `count` of them, others zero.
-//#slot a_load
-alias AWords = vec4f;
-fn a_load(i : u32) -> vec4f { return a[i / 4u]; }
-//#end
-//#slot a_some
+// Four elements from element i on, along the axis that kAMode says; those for the first `count` of k, others zero.
+fn a_four(i : u32) -> vec4f { return a_load4(i); }
 fn a_some(i : u32, count : u32) -> vec4f {
   if (count == 0u) { return vec4f(); }
-  return a_load(i);
+  if (kAMode == 0u || kAWhole == 1u) { return a_four(i); }
+  return select(vec4f(), a_four(i), vec4u(0u, 1u, 2u, 3u) < vec4u(count));
 }
+//#else
+/*
+//#buffer a
+@group(0) @binding(0) var<storage, read> a : array<f32>;
+fn a_load(i : u32) -> f32 { return a[i]; }
 //#end
-//#slot b_load
-alias BWords = vec4f;
-fn b_load(i : u32) -> vec4f { return b[i / 4u]; }
+fn a_four(i : u32) -> vec4f {
+  return vec4f(a_load(i), a_load(i + kACol), a_load(i + 2u * kACol), a_load(i + 3u * kACol));
+}
+fn a_some(i : u32, count : u32) -> vec4f {
+  var v : vec4f;
+  if (count > 0u) { v.x = a_load(i); }
+  if (count > 1u) { v.y = a_load(i + kACol); }
+  if (count > 2u) { v.z = a_load(i + 2u * kACol); }
+  if (count > 3u) { v.w = a_load(i + 3u * kACol); }
+  return v;
+}
+*/
 //#end
-//#slot b_some
+//#if B_WIDE
+//#buffer b
+@group(0) @binding(1) var<storage, read> b : array<vec4f>;
+fn b_load4(i : u32) -> vec4f { return b[i / 4u]; }
+//#end
+fn b_four(i : u32) -> vec4f { return b_load4(i); }
 fn b_some(i : u32, count : u32) -> vec4f {
   if (count == 0u) { return vec4f(); }
-  return b_load(i);
+  if (kBMode == 0u || kBWhole == 1u) { return b_four(i); }
+  return select(vec4f(), b_four(i), vec4u(0u, 1u, 2u, 3u) < vec4u(count));
 }
+//#else
+/*
+//#buffer b
+@group(0) @binding(1) var<storage, read> b : array<f32>;
+fn b_load(i : u32) -> f32 { return b[i]; }
+//#end
+fn b_four(i : u32) -> vec4f {
+  return vec4f(b_load(i), b_load(i + kBRow), b_load(i + 2u * kBRow), b_load(i + 3u * kBRow));
+}
+fn b_some(i : u32, count : u32) -> vec4f {
+  var v : vec4f;
+  if (count > 0u) { v.x = b_load(i); }
+  if (count > 1u) { v.y = b_load(i + kBRow); }
+  if (count > 2u) { v.z = b_load(i + 2u * kBRow); }
+  if (count > 3u) { v.w = b_load(i + 3u * kBRow); }
+  return v;
+}
+*/
 //#end
 //#output y
 @group(0) @binding(2) var<storage, read_write> y : array<f32>;
 fn y_put(i : u32, v : f32) { y[i] = v; }
 //#end
 
-// Where the matrices of a batch begin in a and b.
-fn batch_at(batch : u32) -> vec2u {
-  var rest = batch;
-  var at = vec2u(kAOffset, kBOffset);
-  at += (rest % kBatch5) * vec2u(kABatch5, kBBatch5);
-  rest /= kBatch5;
-  at += (rest % kBatch4) * vec2u(kABatch4, kBBatch4);
-  rest /= kBatch4;
-  at += (rest % kBatch3) * vec2u(kABatch3, kBBatch3);
-  rest /= kBatch3;
-  at += (rest % kBatch2) * vec2u(kABatch2, kBBatch2);
-  rest /= kBatch2;
-  at += (rest % kBatch1) * vec2u(kABatch1, kBBatch1);
-  rest /= kBatch1;
-  return at + rest * vec2u(kABatch0, kBBatch0);
-}
-
-// By k, then by vectors of four along m or n. Vectors of the second four k trade places with those 16 elements
-// away, so that invocations that store both fours of one row, and 16 rows, hit 32 banks.
-var<workgroup> tile_a : array<array<array<array<vec4f, kLanesM>, 2>, kTileK>, 2>;  // buffer, k, half, vector
-var<workgroup> tile_b : array<array<array<array<vec4f, kLanesN>, 2>, kTileK>, 2>;
-fn column(vector : u32, k : u32) -> u32 { return vector ^ (k & 4u); }
+// By four k, then k, then vectors of four along m or n. Vectors of the second four k trade places with those 16
+// elements away, so that invocations that store both fours of one row, and 16 rows, hit 32 banks. Axes of their own for
+// the fours of k let drivers see that neighbouring k are a known distance apart, and store two at a time.
+const kFours = kTileK / 4u;
+var<workgroup> tile_a : array<array<array<array<array<vec4f, kLanesM>, 2>, 4>, kFours>, 2>;  // buffer, four, k, half, vector
+var<workgroup> tile_b : array<array<array<array<array<vec4f, kLanesN>, 2>, 4>, kFours>, 2>;
+fn column(vector : u32, four : u32) -> u32 { return vector ^ (four * 4u); }
 
 // What one invocation stages: vector e of its own in a tile of `row` vectors: which vector (mode 0) or row (else), and
 // which k.
 fn place(mode : u32, row : u32, id : u32, e : u32) -> vec2u {
   let i = e * kLanes + id;
   if (mode == 0u) { return vec2u(i % row, i / row); }
-  if (mode == 1u) { return vec2u(i / 2u, (i % 2u) * 4u); }
+  if (mode == 1u) { return vec2u(i / kFours, (i % kFours) * 4u); }
   return vec2u(i % (row * 4u), (i / (row * 4u)) * 4u);
 }
 
@@ -138,21 +144,21 @@ struct Staged {
 fn store_a(buffer : u32, id : u32, e : u32, v : vec4f) {
   let at = place(kAMode, kRowA, id, e);
   if (kAMode == 0u) {
-    tile_a[buffer][at.y][at.x / kLanesM][column(at.x % kLanesM, at.y)] = v;
+    tile_a[buffer][at.y / 4u][at.y % 4u][at.x / kLanesM][column(at.x % kLanesM, at.y / 4u)] = v;
   } else {
     let half = at.x / (4u * kLanesM);
-    let vector = column((at.x / 4u) % kLanesM, at.y);
-    for (var j = 0u; j < 4u; j++) { tile_a[buffer][at.y + j][half][vector][at.x % 4u] = v[j]; }
+    let vector = column((at.x / 4u) % kLanesM, at.y / 4u);
+    for (var j = 0u; j < 4u; j++) { tile_a[buffer][at.y / 4u][j][half][vector][at.x % 4u] = v[j]; }
   }
 }
 fn store_b(buffer : u32, id : u32, e : u32, v : vec4f) {
   let at = place(kBMode, kRowB, id, e);
   if (kBMode == 0u) {
-    tile_b[buffer][at.y][at.x / kLanesN][column(at.x % kLanesN, at.y)] = v;
+    tile_b[buffer][at.y / 4u][at.y % 4u][at.x / kLanesN][column(at.x % kLanesN, at.y / 4u)] = v;
   } else {
     let half = at.x / (4u * kLanesN);
-    let vector = column((at.x / 4u) % kLanesN, at.y);
-    for (var j = 0u; j < 4u; j++) { tile_b[buffer][at.y + j][half][vector][at.x % 4u] = v[j]; }
+    let vector = column((at.x / 4u) % kLanesN, at.y / 4u);
+    for (var j = 0u; j < 4u; j++) { tile_b[buffer][at.y / 4u][j][half][vector][at.x % 4u] = v[j]; }
   }
 }
 fn store(buffer : u32, id : u32, staged : Staged) {
@@ -164,10 +170,11 @@ alias Sums = array<array<vec4f, 2>, 8>;
 
 fn multiply(buffer : u32, row : u32, col : u32, sums : ptr<function, Sums>) {
   for (var k = 0u; k < kTileK; k++) {
-    let a0 = tile_a[buffer][k][0][column(row, k)];
-    let a1 = tile_a[buffer][k][1][column(row, k)];
-    let b0 = tile_b[buffer][k][0][column(col, k)];
-    let b1 = tile_b[buffer][k][1][column(col, k)];
+    let four = k / 4u;
+    let a0 = tile_a[buffer][four][k % 4u][0][column(row, four)];
+    let a1 = tile_a[buffer][four][k % 4u][1][column(row, four)];
+    let b0 = tile_b[buffer][four][k % 4u][0][column(col, four)];
+    let b1 = tile_b[buffer][four][k % 4u][1][column(col, four)];
     for (var i = 0u; i < 4u; i++) {
       (*sums)[i][0] = fma(vec4f(a0[i]), b0, (*sums)[i][0]);
       (*sums)[i][1] = fma(vec4f(a0[i]), b1, (*sums)[i][1]);
@@ -184,7 +191,7 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
   let batch = tile / (kTilesM * kTilesN);
   let m0 = ((tile / kTilesN) % kTilesM) * kTileM;
   let n0 = (tile % kTilesN) * kTileN;
-  let at = batch_at(batch);
+  let at = vec2u(a_begin(batch), b_begin(batch));
   let row = id / kLanesN;
   let col = id % kLanesN;
   var sums : Sums;
@@ -196,14 +203,14 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
   let first = products() - (max(products(), 1u) - 1u) / kTileK * kTileK;  // k of the first step: at most kTileK
   for (var e = 0u; e < kEachA; e++) {
     let p = place(kAMode, kRowA, id, e);
-    let m = select(min(m0 + p.x, kM - 1u), min(m0 + 4u * p.x, max(kM, 4u) - 4u), kAMode == 0u);
+    let m = min(m0 + select(p.x, 4u * p.x, kAMode == 0u), max(kM, kLastA) - kLastA);
     from_a[e] = at.x + m * kARow + p.y * kACol;
     let left = select(0u, first - p.y, p.y < first);
     staged.a[e] = a_some(from_a[e], left);
   }
   for (var e = 0u; e < kEachB; e++) {
     let p = place(kBMode, kRowB, id, e);
-    let n = select(min(n0 + p.x, kN - 1u), min(n0 + 4u * p.x, max(kN, 4u) - 4u), kBMode == 0u);
+    let n = min(n0 + select(p.x, 4u * p.x, kBMode == 0u), max(kN, kLastB) - kLastB);
     from_b[e] = at.y + n * kBCol + p.y * kBRow;
     let left = select(0u, first - p.y, p.y < first);
     staged.b[e] = b_some(from_b[e], left);
@@ -213,8 +220,8 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
 
   var buffer = 0u;
   for (var k0 = first; k0 < products(); k0 += kTileK) {
-    for (var e = 0u; e < kEachA; e++) { staged.a[e] = a_load(from_a[e] + k0 * kACol); }
-    for (var e = 0u; e < kEachB; e++) { staged.b[e] = b_load(from_b[e] + k0 * kBRow); }
+    for (var e = 0u; e < kEachA; e++) { staged.a[e] = a_four(from_a[e] + k0 * kACol); }
+    for (var e = 0u; e < kEachB; e++) { staged.b[e] = b_four(from_b[e] + k0 * kBRow); }
     multiply(buffer, row, col, &sums);
     buffer ^= 1u;
     store(buffer, id, staged);

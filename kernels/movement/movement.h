@@ -10,6 +10,7 @@
 #include "kernels/movement/pad.h"
 #include "kernels/movement/reshape.h"
 #include "kernels/movement/slice.h"
+#include "kernels/movement/stored.h"
 #include "kernels/movement/transpose.h"
 
 #endif  // KERNELS_MOVEMENT_MOVEMENT_H_

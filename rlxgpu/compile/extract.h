@@ -22,10 +22,12 @@ class GroupExtractor {
       copy(from_.node(scalar));
       to_.scalars.push_back(static_cast<int32_t>(to_.nodes.size()) - 1);
     }
-    const Node& root = from_.node(root_);
-    take(root.results.first);
-    for (int k = 0; k < root.results.count; ++k)
-      to_.outputs.push_back({named("result ", k), new_id(root.results.first + k)});
+    for (int count = 0; root_ >= 0; root_ = fusion_.next[static_cast<size_t>(root_)]) {
+      const Range results = from_.node(root_).results;
+      take(results.first);
+      for (int k = 0; k < results.count; ++k)
+        to_.outputs.push_back({named("result ", count++), new_id(results.first + k)});
+    }
     return static_cast<Graph&&>(to_);
   }
 
@@ -77,7 +79,7 @@ class GroupExtractor {
 
   const Graph& from_;
   const Fusion& fusion_;
-  int32_t root_;
+  int32_t root_;  // of those that the group writes, the one that is being taken
   Graph to_;
   Vec<int32_t> new_id_;  // by value of from_
 };

@@ -13,14 +13,16 @@
 #include "rlxgpu/compile/simplify.h"
 #include "rlxgpu/graph/graph.h"
 #include "rlxgpu/graph/op.h"
+#include "rlxgpu/graph/inverse_view.h"
 
 namespace rlxgpu {
 
 // What the passes after it need to know.
 struct Fusion {
   Vec<char> stored;     // by value: it has memory of its own
-  Vec<int32_t> anchor;  // by node: of a root, the kernel op whose dispatches write it (itself if it is one); else -1
+  Vec<int32_t> anchor;  // by node: the kernel op whose dispatches write it (itself if it is a root); else -1
   Vec<char> root;       // by node: its group is executed at its place in the order
+  Vec<int32_t> next;    // by node: another root that the same dispatches write (not executed by itself); else -1
 };
 
 struct FuseOptions {
@@ -39,6 +41,7 @@ class Fuser {
     out_.stored.resize(values, 0);
     out_.root.resize(nodes, 0);
     out_.anchor.resize(nodes, -1);
+    out_.next.resize(nodes, -1);
     use_.resize(values);
     group_of_.resize(nodes, kNone);
     for (const Output& output : graph_.outputs) out_.stored[static_cast<size_t>(output.value)] = 1;
@@ -47,7 +50,7 @@ class Fuser {
     for (size_t n = nodes; n-- > 0;) visit(static_cast<int32_t>(n));
     if (options_.fuse) {
       for (size_t n = 0; n < nodes; ++n) {
-        if (out_.root[n] && is_kernel(graph_.nodes[n])) take_over_users(static_cast<int32_t>(n));
+        if (out_.root[n] && is_kernel(graph_.nodes[n])) write_for_users(static_cast<int32_t>(n));
       }
     }
     return static_cast<Fusion&&>(out_);
@@ -63,6 +66,7 @@ class Fuser {
     int32_t coords = kNone;
     int32_t repeats = 0;
     int32_t last = kNone;  // the latest root among those groups
+    bool kernel = false;   // some group is a kernel op's
   };
   struct Group {
     int32_t root = kNone;    // node
@@ -99,12 +103,13 @@ class Fuser {
     return static_cast<uint32_t>(reads.size()) + static_cast<uint32_t>(group.results) <= target_.max_storage_buffers;
   }
 
-  constexpr void add_use(int32_t value, int32_t group, int32_t coords, int32_t repeats, int32_t last) {
+  constexpr void add_use(int32_t value, int32_t group, int32_t coords, int32_t repeats, int32_t last, bool kernel) {
     Use& use = use_[static_cast<size_t>(value)];
     if (use.group == kNone) {
-      use = {group, coords, repeats, last};
+      use = {group, coords, repeats, last, kernel};
       return;
     }
+    use.kernel = use.kernel || kernel;
     if (last > use.last) use.last = last;
     if (use.group != group) use.group = kMany;
     if (use.coords == coords) {
@@ -124,7 +129,8 @@ class Fuser {
     if (is_kernel(node)) return start_group(n);
     const Use use = use_[static_cast<size_t>(node.results.first)];
     const bool unused = use.group == kNone, late = use.last >= deadline(n);
-    if (late || out_.stored[static_cast<size_t>(node.results.first)] || unused || !options_.fuse) return start_group(n);
+    const bool stored = node.op->keeps || out_.stored[static_cast<size_t>(node.results.first)];
+    if (late || stored || unused || !options_.fuse) return start_group(n);
     if (is_view(node)) {  // belongs to every group that reads it
       pass_on(node, use.group, use);
       return;
@@ -154,7 +160,7 @@ class Fuser {
     for (int k = 0; k < node.operands.count; ++k) {
       const int32_t operand = graph_.operand(node, k);
       const bool same = node.op->relabels || (!node.op->moves && !is_view(node) && graph_.value(operand).shape == shape);
-      add_use(operand, group, same ? use.coords : fresh(), use.repeats, use.last);
+      add_use(operand, group, same ? use.coords : fresh(), use.repeats, use.last, use.kernel);
     }
   }
 
@@ -173,7 +179,7 @@ class Fuser {
       for (int k = 0; k < node.operands.count; ++k) add_read(group.reads, graph_.operand(node, k));
       const int32_t coords = group.coords;
       groups_.push_back(static_cast<Group&&>(group));
-      pass_on(node, id, {id, coords, 1, n});
+      pass_on(node, id, {id, coords, 1, n, false});
       return;
     }
     out_.anchor[static_cast<size_t>(n)] = n;
@@ -181,7 +187,7 @@ class Fuser {
     groups_.push_back(static_cast<Group&&>(group));
     for (int k = 0; k < node.operands.count; ++k) {
       // An operand that is not absorbed is read from memory: its users are of no group.
-      add_use(graph_.operand(node, k), absorbs(node, k) ? id : kMany, fresh(), 1, n);
+      add_use(graph_.operand(node, k), absorbs(node, k) ? id : kMany, fresh(), 1, n, true);
     }
   }
 
@@ -244,31 +250,125 @@ class Fuser {
     return base >= 0 && from.op->view(call_of(graph_, from), inner, view) ? base : -1;
   }
 
-  // A kernel op whose result is used by one group of maps only, at the very coordinates of that group's
-  // root, writes that root instead.
-  constexpr void take_over_users(int32_t n) {
+  constexpr void write_for_users(int32_t n) {
     const Node& node = this->node(n);
     if (!node.op->absorbs_after || node.results.count != 1) return;
-    const int32_t value = node.results.first;
+    const int32_t root = take_over_users(n);
+    if (root >= 0) scatter_to_users(n, root);
+  }
+  constexpr bool is_output(int32_t value) const {
     for (const Output& output : graph_.outputs) {
-      if (output.value == value) return;
+      if (output.value == value) return true;
     }
+    return false;
+  }
+
+  // A kernel op whose result is used by one group of maps only, at the very coordinates of that group's
+  // root, writes that root instead. Returns what it writes, or -1 when that must stay as it is.
+  constexpr int32_t take_over_users(int32_t n) {
+    const int32_t value = this->node(n).results.first;
+    if (is_output(value)) return -1;
     const Use use = use_[static_cast<size_t>(value)];
-    if (use.group < 0 || use.repeats != 1) return;
+    if (use.group < 0 || use.repeats != 1) return n;
     Group& users = groups_[static_cast<size_t>(use.group)];
-    if (use.coords != users.coords) return;
+    if (use.coords != users.coords) return n;
     const int32_t root = users.root;
-    if (out_.anchor[static_cast<size_t>(root)] >= 0 || root >= deadline(n)) return;
+    if (out_.anchor[static_cast<size_t>(root)] >= 0 || root >= deadline(n)) return n;
     const Group& own = groups_[static_cast<size_t>(group_of_[static_cast<size_t>(n)])];
     Vec<int32_t> reads = own.reads;
     for (const int32_t read : users.reads) {
       if (read != value && !reads.contains(read)) reads.push_back(read);
     }
-    if (!fits(users, reads)) return;
+    if (!fits(users, reads)) return n;
     users.reads = static_cast<Vec<int32_t>&&>(reads);
-    out_.anchor[static_cast<size_t>(root)] = n;
-    out_.root[static_cast<size_t>(n)] = 0;
+    hand_over(n, root, value);
+    return is_output(this->node(root).results.first) ? -1 : root;
+  }
+  // The dispatches of n write `root` instead of `value`, its result before.
+  constexpr void hand_over(int32_t n, int32_t root, int32_t value) {
+    const auto before = static_cast<size_t>(graph_.value(value).node);
+    out_.root[before] = 0;
+    out_.anchor[before] = -1;
     out_.stored[static_cast<size_t>(value)] = 0;
+    out_.root[static_cast<size_t>(root)] = 1;
+    out_.anchor[static_cast<size_t>(root)] = n;
+  }
+
+  // What a kernel op writes (`root`) may be used by a few groups of maps only, each of which reads every element at
+  // most once, through views: parts of it, or all in another order. Then it writes those instead, where they are.
+  constexpr void scatter_to_users(int32_t n, int32_t root) {
+    const int32_t value = this->node(root).results.first;
+    const Use use = use_[static_cast<size_t>(value)];
+    if (use.group == kNone || use.kernel || graph_.value(value).shape.count() == 0) return;
+    Vec<int32_t> targets, reads = groups_[static_cast<size_t>(group_of_[static_cast<size_t>(root)])].reads;
+    int32_t first = deadline(n);  // all of them are written where the first is
+    for (const Group& group : groups_) {
+      if (!group.reads.contains(value)) continue;
+      if (targets.size() == static_cast<size_t>(kMaxResults) || out_.anchor[static_cast<size_t>(group.root)] >= 0) return;
+      Vec<Seen> seen;
+      InverseView inverse;
+      const int32_t written = this->node(group.root).results.first;
+      const Seen& path = seen[static_cast<size_t>(follow(written, value, group.root, seen))];
+      if (!path.possible || !inverse.find(path.view, graph_.value(written).shape)) return;
+      targets.push_back(group.root);
+      if (group.root < first) first = group.root;
+      for (const int32_t read : group.reads) {
+        if (read != value && !reads.contains(read)) reads.push_back(read);
+      }
+    }
+    if (first == deadline(n) || reads.size() + targets.size() > target_.max_storage_buffers) return;
+    for (const int32_t read : reads) {
+      if (graph_.value(read).node >= first) return;
+    }
+    hand_over(n, first, value);
+    groups_[static_cast<size_t>(group_of_[static_cast<size_t>(first)])].reads = static_cast<Vec<int32_t>&&>(reads);
+    int32_t last = first;
+    for (const int32_t target : targets) {
+      if (target == first) continue;
+      out_.root[static_cast<size_t>(target)] = 0;
+      out_.anchor[static_cast<size_t>(target)] = n;
+      out_.next[static_cast<size_t>(last)] = target;
+      last = target;
+    }
+  }
+
+  // How a value in a group of maps depends on `value`: not at all, or each of its elements on one, at the place that
+  // the view says in dense memory; or in ways that are not `possible` here.
+  struct Seen {
+    int32_t at = -1;
+    bool depends = false, possible = true;
+    View view;
+  };
+  constexpr int32_t follow(int32_t at, int32_t value, int32_t root, Vec<Seen>& seen) const {
+    for (size_t i = 0; i < seen.size(); ++i) {
+      if (seen[i].at == at) return static_cast<int32_t>(i);
+    }
+    const Node& node = graph_.producer(at);
+    const Shape& shape = graph_.value(at).shape;
+    Seen path;
+    path.at = at;
+    if (at == value) {
+      path.depends = true;
+      path.view = {0, dense_strides(shape)};
+    } else if (node.kind == NodeKind::op && (graph_.value(at).node == root || !out_.stored[static_cast<size_t>(at)])) {
+      for (int k = 0; k < node.operands.count && path.possible; ++k) {
+        const int32_t operand = graph_.operand(node, k);
+        const Seen from = seen[static_cast<size_t>(follow(operand, value, root, seen))];
+        path.possible = from.possible;
+        if (!from.depends) continue;
+        View view = from.view;
+        if (is_view(node)) {
+          path.possible = path.possible && node.op->view(call_of(graph_, node), from.view, view);
+        } else {
+          path.possible = path.possible && !node.op->moves && graph_.value(operand).shape == shape;
+        }
+        if (path.depends && !(path.view == view)) path.possible = false;
+        path.depends = true;
+        path.view = view;
+      }
+    }
+    seen.push_back(path);
+    return static_cast<int32_t>(seen.size() - 1);
   }
 
   const Graph& graph_;

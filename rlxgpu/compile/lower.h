@@ -93,16 +93,22 @@ constexpr void Lowering::lower_group(int32_t root) {
     memory_of_[static_cast<size_t>(node.results.first)] = memory;
     return choose_variant(anchor, root);
   }
-  store_results(node);
   bool empty = true;
-  for (int k = 0; k < node.results.count; ++k) empty = empty && graph_.value(node.results.first + k).shape.count() == 0;
+  for (int32_t made = root; made >= 0; made = next_root(made)) {
+    const Range results = graph_.node(made).results;
+    store_results(graph_.node(made));
+    for (int k = 0; k < results.count; ++k) empty = empty && graph_.value(results.first + k).shape.count() == 0;
+  }
   if (empty) return;
 
   LoweredGroup group;
   Vec<int32_t> seen;
   group.shape.words.reserve(64);
-  describe(node.results.first, root, seen, group.shape);
-  for (int k = 0; k < node.results.count; ++k) group.results.push_back(memory_of(node.results.first + k));
+  for (int32_t made = root; made >= 0; made = next_root(made)) {
+    const Range results = graph_.node(made).results;
+    describe(results.first, made, seen, group.shape);
+    for (int k = 0; k < results.count; ++k) group.results.push_back(memory_of(results.first + k));
+  }
   const uint64_t hash = group.shape.hash();
   for (int32_t i = lowered_index_.first(hash); i >= 0; i = lowered_index_.next()) {
     if (lowered_[static_cast<size_t>(i)].shape.same_as(group.shape)) return repeat(lowered_[static_cast<size_t>(i)], group);
@@ -310,7 +316,8 @@ constexpr void Dispatch::check_complete() {
     if (piece.kind == Kind::if_begin) ++depth;
     if (piece.kind == Kind::if_end) --depth;
     const bool value = piece.kind == Kind::param || piece.kind == Kind::extent || piece.kind == Kind::if_begin;
-    const bool block = piece.kind == Kind::input || piece.kind == Kind::output || piece.kind == Kind::raw || piece.kind == Kind::slot;
+    const bool block = piece.kind == Kind::input || piece.kind == Kind::output || piece.kind == Kind::raw ||
+                       piece.kind == Kind::buffer || piece.kind == Kind::place || piece.kind == Kind::slot;
     if (!value && !block) continue;
     const int given = given_[piece.name];
     if (given > 1 || (given == 0 && !(block && depth > 0))) {

@@ -58,6 +58,8 @@ class Lowering {
     memory_.push_back(memory);
     return static_cast<int32_t>(memory_.size() - 1);
   }
+  // The next of the roots that one group writes, or -1.
+  constexpr int32_t next_root(int32_t root) const { return fusion_.next[static_cast<size_t>(root)]; }
   constexpr int32_t memory_of(int32_t value) const { return memory_of_[static_cast<size_t>(value)]; }
 
   // The stored value that this one is a strided view of, or -1 when it must be computed.
@@ -193,21 +195,28 @@ class Dispatch {
     pools_.slots.push_back(use);
     return *this;
   }
-  // y_put(i, v): element i of the result, after the maps that follow the op.
+  // y_put(i, v): element i of the result, after the maps that follow the op, wherever they want it.
   constexpr Dispatch& output(std::string_view name, Ref to) {
     SlotUse use;
     use.name = find(KernelFile::Kind::output, name);
     if (to.kind == Ref::Kind::memory) {
       use.given = use.value = add_given(lowering_.memory()[static_cast<size_t>(to.id)].type, -1);
       use.binding = bind_write(to.id, false);
-    } else {
-      const int32_t value = lowering_.graph().node(node_).results.first + to.id;
-      use.given = add_given(lowering_.graph().value(value), value);
-      const int32_t stored = node_ == root_ ? value : lowering_.graph().node(root_).results.first;
+      pools_.slots.push_back(use);
+      return *this;
+    }
+    const Graph& graph = lowering_.graph();
+    const int32_t value = graph.node(node_).results.first + to.id;
+    use.given = add_given(graph.value(value), value);
+    for (int32_t root = root_; root >= 0; root = lowering_.next_root(root)) {
+      making_ = root;
+      const int32_t stored = node_ == root_ ? value : graph.node(root).results.first;
       use.value = localise(stored);
       use.binding = bind_write(lowering_.memory_of(stored), false);
+      use.place = place_of(use.value);
+      pools_.slots.push_back(use);
     }
-    pools_.slots.push_back(use);
+    making_ = root_;
     return *this;
   }
   // y_word(w): whole words of a value that is computed from nothing but its index.
@@ -222,18 +231,22 @@ class Dispatch {
   }
   // The buffer itself, as the kernel file declares it.
   constexpr Dispatch& raw(std::string_view name, Ref from, bool writes = false) {
+    return bind_whole(find(KernelFile::Kind::raw, name), from, writes, 1);
+  }
+  // x_load(i): the element at place i of the buffer; with a width of 4 or 8 (16-bit types) x_load4 or x_load8 instead,
+  // from a multiple of that on; with -4 x_load4 from any place on, which costs two loads. What lies behind the end of
+  // the buffer is not defined.
+  constexpr Dispatch& buffer(std::string_view name, Ref from, int width = 1) {
+    return bind_whole(find(KernelFile::Kind::buffer, name), from, false, width);
+  }
+  // The function `name`(i): the place of element i of a tensor of this shape that is laid out so.
+  constexpr Dispatch& place(std::string_view name, const Shape& shape, const View& view) {
     SlotUse use;
-    use.name = find(KernelFile::Kind::raw, name);
-    int32_t memory = from.id;
-    if (from.kind == Ref::Kind::result) memory = lowering_.memory_of(lowering_.graph().node(node_).results.first + from.id);
-    if (from.kind == Ref::Kind::value) {
-      memory = lowering_.buffer_of(from.id);
-      if (memory < 0) {
-        lowering_.fail(call_.op->name, ": the buffer of an absorbed operand does not exist");
-        return *this;
-      }
-    }
-    use.binding = bind(memory, {dtype_of_memory(memory), writes, false, true});
+    use.name = find(KernelFile::Kind::place, name);
+    LocalValue local;
+    local.shape = shape;
+    local.view = view;
+    use.value = add_local(local, -1);
     pools_.slots.push_back(use);
     return *this;
   }
@@ -283,6 +296,23 @@ class Dispatch {
     pools_.bindings.push_back(type);
     return static_cast<int32_t>(list.size() - 1 - first);
   }
+  constexpr Dispatch& bind_whole(int32_t name, Ref from, bool writes, int width) {
+    SlotUse use;
+    use.name = name;
+    use.width = width;
+    int32_t memory = from.id;
+    if (from.kind == Ref::Kind::result) memory = lowering_.memory_of(lowering_.graph().node(node_).results.first + from.id);
+    if (from.kind == Ref::Kind::value) {
+      memory = lowering_.buffer_of(from.id);
+      if (memory < 0) {
+        lowering_.fail(call_.op->name, ": the buffer of an absorbed operand does not exist");
+        return *this;
+      }
+    }
+    use.binding = bind(memory, {dtype_of_memory(memory), writes, false, true});
+    pools_.slots.push_back(use);
+    return *this;
+  }
   constexpr DType dtype_of_memory(int32_t memory) const { return lowering_.memory()[static_cast<size_t>(memory)].type.dtype; }
   constexpr int32_t bind_read(int32_t memory) { return bind(memory, {dtype_of_memory(memory), false, false, false}); }
   constexpr int32_t bind_write(int32_t memory, bool whole_words) {
@@ -300,6 +330,47 @@ class Dispatch {
     static_cast<TensorType&>(local) = type;
     local.kind = LocalValue::Kind::given;
     return add_local(local, value);
+  }
+  // Where the elements of a local value are among those that the kernel hands over, if not in the same order.
+  constexpr int32_t place_of(int32_t local) {
+    const auto at = [&](int32_t id) -> const LocalValue& { return pools_.values[static_cast<size_t>(spec_.values.first + id)]; };
+    LocalValue place;
+    static_cast<TensorType&>(place) = at(local);
+    Vec<int32_t> chain;  // from the value to what is handed over
+    Vec<char> depends;   // on it, by local value; operands come before their users
+    for (int32_t id = 0; id <= local; ++id) {
+      depends.push_back(at(id).kind == LocalValue::Kind::given);
+      for (int k = 0; k < at(id).operands.count; ++k) {
+        if (depends[static_cast<size_t>(pools_.operands[static_cast<size_t>(at(id).operands.first + k)])]) depends.back() = 1;
+      }
+    }
+    bool views = false;
+    while (at(local).kind == LocalValue::Kind::map) {
+      chain.push_back(local);
+      views = views || at(local).op->view != nullptr;
+      const Range operands = at(local).operands;
+      int32_t from = -1;
+      for (int k = 0; k < operands.count && from < 0; ++k) {
+        const int32_t operand = pools_.operands[static_cast<size_t>(operands.first + k)];
+        if (depends[static_cast<size_t>(operand)]) from = operand;
+      }
+      if (from < 0) return -1;
+      local = from;
+    }
+    if (!views) return -1;
+    place.view = {0, dense_strides(at(local).shape)};
+    for (size_t i = chain.size(); i-- > 0; local = chain[i]) {
+      const LocalValue& value = at(chain[i]);
+      if (value.op->view == nullptr) continue;
+      Call call;
+      call.op = value.op;
+      call.operand_count = call.result_count = 1;
+      call.operand_types[0] = &at(local), call.result_types[0] = &value;
+      call.attrs = slice(span_of(pools_.attrs), value.attrs);
+      const View inner = place.view;
+      value.op->view(call, inner, place.view);
+    }
+    return place.view == View{0, dense_strides(place.shape)} ? -1 : add_local(place, -1);
   }
   constexpr int32_t load_memory(int32_t memory) {
     LocalValue local;

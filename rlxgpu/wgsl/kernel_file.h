@@ -24,8 +24,18 @@
 //   //#raw a                               kept, with @binding(...) renumbered: the kernel reads the
 //   @group(0) @binding(1) var<storage, read> a : array<f32>;    buffer itself
 //   //#end
+//   //#buffer a                            likewise, and  fn a_load(i : u32) -> Elem:  the element at place i of the
+//   @group(0) @binding(0) var<storage, read> a : array<f32>;    buffer, whatever its type. Or a_load4 (-> vec4) or
+//   fn a_load(i : u32) -> f32 { return a[i]; }                  a_load8 (-> mat2x4), from a multiple of 4 or 8 on
+//   //#end
+//   //#place a_begin                       replaced by code that returns the place of element i of a view
+//   fn a_begin(i : u32) -> u32 { return i * 4096u; }
+//   //#end
 //   //#if BIAS ... //#else ... //#end      kept or dropped
 //   //#slot combine ... //#end             replaced by text that the op gives, if it gives one
+//
+// A branch that defines what the other branch defines, too, is hidden from other tools by a comment around it: its first
+// line is  /*  and its last  */.
 //
 // Anything wrong with a file (an unknown directive, a block that does not end) does not compile: the
 // compiler's note quotes the sentence thrown here.
@@ -39,7 +49,7 @@ namespace rlxgpu {
 
 class KernelFile {
  public:
-  enum class Kind : uint8_t { text, param, extent, input, output, raw, slot, if_begin, if_else, if_end };
+  enum class Kind : uint8_t { text, param, extent, input, output, raw, buffer, place, slot, if_begin, if_else, if_end };
 
   // text: kept as it is. param, extent: `start, size` is the default value. Blocks: the default text.
   struct Piece {
@@ -135,6 +145,7 @@ class KernelFile {
     size_t kept = 0;  // start of the text not yet in a piece
     size_t at = 0;
     int open[8] = {}, depth = 0;
+    bool hidden[8] = {};
     while (at < text_.size()) {
       if (text_[at] != '/' || !text_.substr(at).starts_with("//#")) {
         at = next_line(at);
@@ -146,17 +157,23 @@ class KernelFile {
       while (verb_size < line.size() && is_word(line[verb_size])) ++verb_size;
       const std::string_view verb = line.substr(0, verb_size);
       const std::string_view argument = verb_size < line.size() ? line.substr(verb_size + 1) : std::string_view();
-      const size_t body = next_line(at);
-      add(Kind::text, kept, at);
+      size_t body = next_line(at);
+      const bool closes = (verb == "else" || verb == "end") && depth > 0 && hidden[depth - 1];
+      if (closes && !text_.substr(kept, at - kept).ends_with("*/\n")) throw "kernel file: a hidden branch without */";
+      add(Kind::text, kept, closes ? at - 3 : at);
+      const bool hides = line_at(body) == "/*";
+      if (hides && (verb == "if" || verb == "else")) body = next_line(body);
       if (verb == "if") {
         if (depth == 8) throw "kernel file: //#if nested too deep";
         branches_ = true;
+        hidden[depth] = hides;
         open[depth++] = piece_count_;
         add(Kind::if_begin, at, at, intern(Kind::if_begin, argument));
         at = kept = body;
       } else if (verb == "else") {
         if (depth == 0) throw "kernel file: //#else without //#if";
         pieces_[open[depth - 1]].jump = static_cast<int16_t>(piece_count_);
+        hidden[depth - 1] = hides;
         open[depth - 1] = piece_count_;
         add(Kind::if_else, at, at);
         at = kept = body;
@@ -173,6 +190,8 @@ class KernelFile {
         const Kind kind = verb == "input"    ? Kind::input
                           : verb == "output" ? Kind::output
                           : verb == "raw"    ? Kind::raw
+                          : verb == "buffer" ? Kind::buffer
+                          : verb == "place"  ? Kind::place
                           : verb == "slot"   ? Kind::slot
                                              : throw "kernel file: an unknown directive";
         const size_t end = block_end(body);

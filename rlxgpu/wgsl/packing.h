@@ -33,6 +33,37 @@ constexpr std::string_view load_function(DType dtype) {
   }
 }
 
+// part<bits>(low, high, at): of the words of four neighbours and of the four after them, those of the four from the
+// at-th on.
+inline constexpr std::string_view kPart16 =
+    "fn part16(low : vec2u, high : vec2u, at : u32) -> vec2u {\n"
+    "  let w = select(vec3u(low, high.x), vec3u(low.y, high), (at & 2u) != 0u);\n"
+    "  return select(w.xy, (w.xy >> vec2u(16u)) | (w.yz << vec2u(16u)), (at & 1u) != 0u);\n}\n";
+inline constexpr std::string_view kPart8 =
+    "fn part8(low : u32, high : u32, at : u32) -> u32 {\n"
+    "  return select(low, (low >> (at * 8u)) | (high << ((32u - at * 8u) & 31u)), at != 0u);\n}\n";
+inline constexpr std::string_view kPart32 =
+    "fn part32(low : vec4u, high : vec4u, at : u32) -> vec4u {\n"
+    "  let one = (at & 1u) != 0u;\n"
+    "  let first = select(low, vec4u(low.yzw, high.x), one);\n"
+    "  let last = select(high.xy, high.yz, one);\n"
+    "  return select(first, vec4u(first.zw, last), (at & 2u) != 0u);\n}\n";
+
+// load4_<type>(words): four neighbours.
+constexpr std::string_view load4_function(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+      return "fn load4_f16(words : vec2u) -> vec4f { return vec4f(unpack2x16float(words.x), unpack2x16float(words.y)); }\n";
+    case DType::bf16:
+      return "fn load4_bf16(words : vec2u) -> vec4f {\n"
+             "  let low = words << vec2u(16u);\n  let high = words & vec2u(0xffff0000u);\n"
+             "  return bitcast<vec4f>(vec4u(low.x, high.x, low.y, high.y));\n}\n";
+    case DType::i8: return "fn load4_i8(word : u32) -> vec4i { return unpack4xI8(word); }\n";
+    case DType::u8: return "fn load4_u8(word : u32) -> vec4u { return unpack4xU8(word); }\n";
+    default: return "";
+  }
+}
+
 constexpr std::string_view bits_function(DType dtype) {
   switch (dtype) {
     case DType::f16:  // as half_bits in base/half.h: pack2x16float may round as it likes

@@ -9,6 +9,7 @@
 #define RLXGPU_WGSL_RENDER_H_
 
 #include "rlxgpu/base/pieces.h"
+#include "rlxgpu/graph/inverse_view.h"
 #include "rlxgpu/wgsl/at.h"
 #include "rlxgpu/wgsl/packing.h"
 #include "rlxgpu/wgsl/scope.h"
@@ -83,10 +84,14 @@ class KernelRenderer {
       out_ << '\n';
     } else if (piece.kind == KernelFile::Kind::raw) {
       raw(file_.text_of(piece), use->binding);
+    } else if (piece.kind == KernelFile::Kind::buffer) {
+      buffer(file_.name(piece.name).text, *use);
+    } else if (piece.kind == KernelFile::Kind::place) {
+      place_in_view(file_.name(piece.name).text, values()[static_cast<size_t>(use->value)]);
     } else if (piece.kind == KernelFile::Kind::input) {
       input(file_.name(piece.name).text, *use);
     } else {
-      output(file_.name(piece.name).text, *use, file_.text_of(piece).find("_put4") != std::string_view::npos);
+      outputs(piece.name, file_.text_of(piece).find("_put4") != std::string_view::npos);
     }
   }
 
@@ -101,6 +106,48 @@ class KernelRenderer {
     out_ << binding;
     while (text[at] != ')') ++at;
     pieces_.quote(text.substr(at));
+  }
+
+  constexpr void place_in_view(std::string_view name, const LocalValue& value) {
+    out_ << "fn " << name << "(i : u32) -> u32 {\n";
+    Scope scope(pools_, spec_, out_);
+    const Name at = scope.address(value.view, value.shape, scope.linear_coords(value.shape, Name("i")));
+    out_ << "  return " << at << ";\n}\n";
+  }
+
+  // The buffer's declaration and the function that loads one, four or eight elements of it.
+  constexpr void buffer(std::string_view name, const SlotUse& use) {
+    const DType dtype = bindings()[static_cast<size_t>(use.binding)].dtype;
+    const std::string_view elem = wgsl_of(register_of(dtype));
+    const int width = use.width < 0 ? -use.width : use.width;
+    const int lanes = per_word(dtype), words = width / lanes;  // loaded at once
+    out_ << "@group(0) @binding(" << use.binding << ") var<storage, read> " << name << " : array<";
+    if (words > 1) out_ << "vec" << words << '<';
+    out_ << (lanes > 1 || use.width < 0 ? "u32" : elem) << (words > 1 ? ">>;\n" : ">;\n") << "fn " << name << "_load";
+    if (width == 1) {
+      out_ << "(i : u32) -> " << elem << " { return ";
+      if (lanes == 1) {
+        out_ << name << "[i]; }\n";
+      } else {
+        out_ << "load_" << name_of(dtype) << '(' << name << "[i / " << lanes << "u], i); }\n";
+      }
+      return;
+    }
+    out_ << width << "(i : u32) -> " << (width == 4 ? "vec4<" : "mat2x4<") << elem << "> {\n  let words = ";
+    if (use.width > 0) {
+      out_ << name << "[i / " << width << "u];\n  return ";
+    } else {
+      out_ << "part" << 32 / lanes << '(' << name << "[i / 4u], " << name << "[i / 4u + 1u], i % 4u);\n  return ";
+    }
+    if (lanes == 1 && use.width > 0) {
+      out_ << "words;\n}\n";
+    } else if (lanes == 1) {
+      out_ << "bitcast<vec4<" << elem << ">>(words);\n}\n";
+    } else if (width == 4) {
+      out_ << "load4_" << name_of(dtype) << "(words);\n}\n";
+    } else {
+      out_ << "mat2x4<f32>(load4_" << name_of(dtype) << "(words.xy), load4_" << name_of(dtype) << "(words.zw));\n}\n";
+    }
   }
 
   constexpr void declare(int binding, const BindingType& type) {
@@ -122,10 +169,16 @@ class KernelRenderer {
       }
       out_ << "}\nvar<immediate> imm : Immediates;\n";
     }
-    bool loads[9] = {}, stores[9] = {}, literals = false;
+    bool loads[9] = {}, loads4[9] = {}, parts[3] = {}, stores[9] = {}, literals = false;
     for (const LocalValue& value : values()) {
       if (value.kind == LocalValue::Kind::load) loads[static_cast<int>(value.dtype)] = true;
       literals = literals || value.kind == LocalValue::Kind::literal;
+    }
+    for (const SlotUse& use : slice(pools_.slots, spec_.slots)) {
+      if (use.name < 0 || file_.name(use.name).kind != KernelFile::Kind::buffer) continue;
+      const auto dtype = static_cast<size_t>(bindings()[static_cast<size_t>(use.binding)].dtype);
+      (use.width == 1 ? loads : loads4)[dtype] = true;
+      if (use.width < 0) parts[per_word(bindings()[static_cast<size_t>(use.binding)].dtype) / 2] = true;
     }
     i = 0;
     for (const BindingType& type : bindings()) {
@@ -134,8 +187,12 @@ class KernelRenderer {
       ++i;
     }
     if (literals) pieces_.quote(kFloatBits);
+    if (parts[0]) pieces_.quote(kPart32);
+    if (parts[1]) pieces_.quote(kPart16);
+    if (parts[2]) pieces_.quote(kPart8);
     for (const DType dtype : kAllDTypes) {
       if (loads[static_cast<int>(dtype)]) pieces_.quote(load_function(dtype));
+      if (loads4[static_cast<int>(dtype)]) pieces_.quote(load4_function(dtype));
       if (stores[static_cast<int>(dtype)]) pieces_.quote(bits_function(dtype));
     }
     functions();
@@ -181,7 +238,33 @@ class KernelRenderer {
     out_ << "  return " << result << ";\n}\n";
   }
 
+  // What a kernel hands over is stored once, under its name; or in several places, each with a number after the name.
   // `four`: the kernel calls y_put4, too.
+  constexpr void outputs(int file_name, bool four) {
+    const std::string_view name = file_.name(file_name).text;
+    int count = 0;
+    const SlotUse* first = nullptr;
+    for (const SlotUse& use : slice(pools_.slots, spec_.slots)) {
+      if (use.name != file_name) continue;
+      if (first == nullptr) first = &use;
+      ++count;
+    }
+    if (count == 1 && first->place < 0) return output(name, *first, four);
+    const std::string_view given = wgsl_of(register_of(values()[static_cast<size_t>(first->given)].dtype));
+    Text calls, calls4;
+    int number = 0;
+    for (const SlotUse& use : slice(pools_.slots, spec_.slots)) {
+      if (use.name != file_name) continue;
+      Text numbered;
+      numbered << name << number++;
+      output(numbered.view(), use, four);
+      calls << "  " << numbered << "_put(i, v);\n";
+      calls4 << "  " << numbered << "_put4(i, v);\n";
+    }
+    out_ << "fn " << name << "_put(i : u32, v : " << given << ") {\n" << calls << "}\n";
+    if (four) out_ << "fn " << name << "_put4(i : u32, v : vec4<" << given << ">) {\n" << calls4 << "}\n";
+  }
+
   constexpr void output(std::string_view name, const SlotUse& use, bool four) {
     const LocalValue& value = values()[static_cast<size_t>(use.value)];
     const BindingType& type = bindings()[static_cast<size_t>(use.binding)];
@@ -199,16 +282,46 @@ class KernelRenderer {
 
     if (use.given >= 0) {
       const LocalValue& given = values()[static_cast<size_t>(use.given)];
-      out_ << "fn " << name << "_put(i : u32, v : " << wgsl_of(register_of(given.dtype)) << ") {\n"
-           << "  let stored = " << name << "_map(i, v);\n";
+      const std::string_view given_at = use.place < 0 ? "i" : "e";
+      if (use.place >= 0) place(name, values()[static_cast<size_t>(use.place)], given.shape.count());
+      out_ << "fn " << name << "_put(" << given_at << " : u32, v : " << wgsl_of(register_of(given.dtype)) << ") {\n";
+      if (use.place >= 0) find_place(name);
+      out_ << "  let stored = " << name << "_map(i, v);\n";
       store(type, use.binding);
       out_ << "}\n";
-      if (four) put4(name, type, use.binding, wgsl_of(register_of(given.dtype)));
+      if (four) put4(name, use, type, wgsl_of(register_of(given.dtype)));
     } else {
       out_ << "fn " << name << "_word(w : u32) {\n";
       whole_word(name, type, use.binding, value.shape.count());
       out_ << "}\n";
     }
+  }
+
+  // Where element e of what a kernel hands over is stored (graph/inverse_view.h); 0xffffffff: nowhere.
+  constexpr void place(std::string_view name, const LocalValue& to, int64_t count) {
+    InverseView inverse;
+    inverse.find(to.view, to.shape);
+    const Strides dense = dense_strides(to.shape);
+    out_ << "fn " << name << "_place(e : u32) -> u32 {\n";
+    if (to.view.offset > 0) out_ << "  if (e < " << to.view.offset << "u) { return 0xffffffffu; }\n";
+    out_ << "  var rest = e - " << to.view.offset << "u;\n  var at = 0u;\n";
+    int64_t most = count - 1 - to.view.offset;  // that the rest can be
+    for (int i = 0; i < inverse.count; ++i) {
+      const int axis = inverse.axes[i];
+      const int64_t stride = to.view.strides[axis];
+      if (most / stride >= to.shape[axis]) out_ << "  if (rest >= " << stride * to.shape[axis] << "u) { return 0xffffffffu; }\n";
+      out_ << "  at += rest";
+      if (stride != 1) out_ << " / " << stride << 'u';
+      if (dense[axis] != 1) out_ << " * " << dense[axis] << 'u';
+      out_ << ";\n";
+      if (stride != 1) out_ << "  rest %= " << stride << "u;\n";
+      most = stride - 1;
+    }
+    if (most > 0) out_ << "  if (rest != 0u) { return 0xffffffffu; }\n";
+    out_ << "  return at;\n}\n";
+  }
+  constexpr void find_place(std::string_view name) {
+    out_ << "  let i = " << name << "_place(e);\n  if (i == 0xffffffffu) { return; }\n";
   }
 
   // One element, by an invocation that may share its word with others: only its own bits change, so the
@@ -226,10 +339,16 @@ class KernelRenderer {
   }
 
   // Four neighbours from a multiple of four on, by the one invocation that owns them: whole words.
-  constexpr void put4(std::string_view name, const BindingType& type, int binding, std::string_view given) {
-    const int lanes = per_word(type.dtype);
+  constexpr void put4(std::string_view name, const SlotUse& use, const BindingType& type, std::string_view given) {
+    const int lanes = per_word(type.dtype), binding = use.binding;
     constexpr char kParts[] = {'x', 'y', 'z', 'w'};
-    out_ << "fn " << name << "_put4(i : u32, v : vec4<" << given << ">) {\n";
+    out_ << "fn " << name << "_put4(" << (use.place < 0 ? "i" : "e") << " : u32, v : vec4<" << given << ">) {\n";
+    if (use.place >= 0 && !fours_stay(values()[static_cast<size_t>(use.place)])) {
+      for (int first = 0; first < 4; ++first) out_ << "  " << name << "_put(e + " << first << "u, v." << kParts[first] << ");\n";
+      out_ << "}\n";
+      return;
+    }
+    if (use.place >= 0) find_place(name);
     for (int first = 0; first < 4; first += lanes) {
       if (lanes == 1) {
         out_ << "  b" << binding << "[i + " << first << "u] = " << name << "_map(i + " << first << "u, v." << kParts[first] << ");\n";
@@ -243,6 +362,15 @@ class KernelRenderer {
       out_ << ");\n";
     }
     out_ << "}\n";
+  }
+  // Whether four neighbours from a multiple of four on are such neighbours where they are stored, too.
+  static constexpr bool fours_stay(const LocalValue& to) {
+    const int last = to.shape.rank() - 1;
+    if (last < 0 || to.shape[last] % 4 != 0 || to.view.strides[last] != 1 || to.view.offset % 4 != 0) return false;
+    for (int axis = 0; axis < last; ++axis) {
+      if (to.shape[axis] != 1 && to.view.strides[axis] % 4 != 0) return false;
+    }
+    return true;
   }
 
   // All elements of one word, by the one invocation that owns it; beyond the end they are zero.

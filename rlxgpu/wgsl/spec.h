@@ -31,9 +31,11 @@ struct LocalValue : TensorType {
 
 struct SlotUse {
   int32_t name = -1;     // index into the file's names; -1: functions that the kernel calls
-  int32_t value = -1;    // input: what to compute; output: what to store. Relative to the spec's first value
-  int32_t binding = -1;  // output, raw
+  int32_t value = -1;    // input: what to compute; output: what to store; place: of what. Relative to the spec's first value
+  int32_t binding = -1;  // output, raw, buffer
+  int32_t width = 1;     // buffer: elements loaded at once; less than 0: from any place on
   int32_t given = -1;    // output: the value that the kernel hands over
+  int32_t place = -1;    // output: where its elements are among those handed over (a view); -1: in the same order
   int8_t order[kMaxRank] = {0, 1, 2, 3, 4, 5, 6, 7};  // input: axes of the operand in the order of the index
   std::string_view text;  // slot: its replacement; functions: their text
   constexpr bool operator==(const SlotUse&) const = default;

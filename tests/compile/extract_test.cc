@@ -41,6 +41,9 @@ void attention(Builder& g) {
   const uint32_t words[] = {0x3f800000u, 0x40000000u, 0x40400000u, 0x40800000u};
   const Tensor w = g.param("w", f32, {32, 4});
   g.output("norm", sqrt(sum(y * y, {-1}) + 1e-3));
+  const Tensor both = matmul(x, g.param("w2", f16, {32, 64})) + 1.0f;  // written in two layouts
+  g.output("left", transpose(slice(both, {0, 0}, {kEnd, 32}), {1, 0}));
+  g.output("right", relu(slice(both, {0, 32}, {kEnd, 64})));
   g.output("part", matmul(slice(w, {4, 0}, {8, 4}), g.constant(f32, {4}, words)));
 }
 

@@ -7,36 +7,13 @@
 //      v |   |   |   |      v |   | # |   |     read and write neighbouring addresses.
 //        +---+---+---+        +---+---+---+     Rows and columns beyond the edges are staged as zeros.
 alias Acc = f32;           // floats are summed in f32, integers in 32 bits
-alias AWord = f32;         // of the buffers: packed types are u32
-alias BWord = f32;
 const kM = 33u;
 const kN = 20u;
 const kK = 64u;            // as laid out: the largest number of products in a sum
-const kAOffset = 0u;
 const kARow = 64u;         // between neighbours along m in a
 const kACol = 1u;          // between neighbours along k in a
-const kBOffset = 0u;
 const kBRow = 20u;         // between neighbours along k in b
 const kBCol = 1u;          // between neighbours along n in b
-// Batch axes, outermost first: extent, and the distance of neighbours in a and in b (0: broadcast).
-const kBatch0 = 1u;
-const kBatch1 = 1u;
-const kBatch2 = 1u;
-const kBatch3 = 1u;
-const kBatch4 = 1u;
-const kBatch5 = 1u;
-const kABatch0 = 0u;
-const kABatch1 = 0u;
-const kABatch2 = 0u;
-const kABatch3 = 0u;
-const kABatch4 = 0u;
-const kABatch5 = 0u;
-const kBBatch0 = 0u;
-const kBBatch1 = 0u;
-const kBBatch2 = 0u;
-const kBBatch3 = 0u;
-const kBBatch4 = 0u;
-const kBBatch5 = 0u;
 const kAAlongM = 0u;       // 1: neighbours in a's memory are neighbours along m
 const kBAlongK = 0u;       // 1: neighbours in b's memory are neighbours along k
 const kRowsEach = 4u;
@@ -44,16 +21,22 @@ const kColsEach = 2u;
 const kTiles = 1u;
 const kGridRow = 1u;       // workgroups in one row of the grid
 fn products() -> u32 { return 64u; }
+fn a_begin(i : u32) -> u32 {
+  return 0u;
+}
+fn b_begin(i : u32) -> u32 {
+  return 0u;
+}
 const kTileM = 16u * kRowsEach;
 const kTileN = 16u * kColsEach;
 const kTileK = 16u;
 const kTilesM = (kM + kTileM - 1u) / kTileM;
 const kTilesN = (kN + kTileN - 1u) / kTileN;
 const_assert kTileK * (kTileM + kTileN) * 4u <= 16384u;  // workgroup memory, default limit
-@group(0) @binding(0) var<storage, read> a : array<AWord>;
-@group(0) @binding(1) var<storage, read> b : array<BWord>;
-fn a_load(i : u32) -> Acc { return a[i]; }
-fn b_load(i : u32) -> Acc { return b[i]; }
+@group(0) @binding(0) var<storage, read> a : array<f32>;
+fn a_load(i : u32) -> f32 { return a[i]; }
+@group(0) @binding(1) var<storage, read> b : array<f32>;
+fn b_load(i : u32) -> f32 { return b[i]; }
 fn y_map(i : u32, v : f32) -> f32 {
   let c0 = i % 20u;
   let t1 = b2[c0];
@@ -66,23 +49,6 @@ fn y_put(i : u32, v : f32) {
   b3[i] = stored;
 }
 
-// Where the matrices of a batch begin in a and b.
-fn batch_at(batch : u32) -> vec2u {
-  var rest = batch;
-  var at = vec2u(kAOffset, kBOffset);
-  at += (rest % kBatch5) * vec2u(kABatch5, kBBatch5);
-  rest /= kBatch5;
-  at += (rest % kBatch4) * vec2u(kABatch4, kBBatch4);
-  rest /= kBatch4;
-  at += (rest % kBatch3) * vec2u(kABatch3, kBBatch3);
-  rest /= kBatch3;
-  at += (rest % kBatch2) * vec2u(kABatch2, kBBatch2);
-  rest /= kBatch2;
-  at += (rest % kBatch1) * vec2u(kABatch1, kBBatch1);
-  rest /= kBatch1;
-  return at + rest * vec2u(kABatch0, kBBatch0);
-}
-
 var<workgroup> tile_a : array<array<Acc, kTileM>, kTileK>;
 var<workgroup> tile_b : array<array<Acc, kTileN>, kTileK>;
 
@@ -93,7 +59,7 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
   let batch = tile / (kTilesM * kTilesN);
   let m0 = ((tile / kTilesN) % kTilesM) * kTileM;
   let n0 = (tile % kTilesN) * kTileN;
-  let at = batch_at(batch);
+  let at = vec2u(a_begin(batch), b_begin(batch));
   let row = id / 16u;
   let col = id % 16u;
   var sums : array<array<Acc, kColsEach>, kRowsEach>;
