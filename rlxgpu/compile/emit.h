@@ -35,6 +35,11 @@ class Emit {
   // Memory for the time between the dispatches of this op.
   constexpr Ref scratch(DType dtype, const Shape& shape) const { return {Ref::Kind::memory, lowering_.scratch({dtype, shape})}; }
 
+  // A constant that is computed when the program is loaded.
+  constexpr Ref table(DType dtype, const Shape& shape, const Table& table) const {
+    return {Ref::Kind::memory, lowering_.table({dtype, shape}, table)};
+  }
+
   // Where operand k's elements are in its buffer.
   constexpr View view(int k) const { return lowering_.view(lowering_.operand(node_, k)); }
   // Operand k's elements one after another, copied if they are not.

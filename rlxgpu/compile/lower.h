@@ -162,7 +162,11 @@ constexpr void Lowering::describe(int32_t value, int32_t root, Vec<int32_t>& see
 constexpr void Lowering::repeat(const LoweredGroup& twin, const LoweredGroup& group) {
   const auto first_scratch = static_cast<int32_t>(memory_.size());
   for (int i = 0; i < twin.scratch.count; ++i) {
-    const Memory copy = memory_[static_cast<size_t>(twin.scratch.first + i)];
+    Memory copy = memory_[static_cast<size_t>(twin.scratch.first + i)];
+    if (copy.role != BufferRole::scratch) {  // a table is shared: nobody binds this one
+      copy = Memory();
+      copy.type.shape = {0};
+    }
     memory_.push_back(copy);
   }
   for (int s = 0; s < twin.steps.count; ++s) {
@@ -178,7 +182,8 @@ constexpr void Lowering::repeat(const LoweredGroup& twin, const LoweredGroup& gr
       for (size_t k = 0; k < twin.results.size(); ++k) {
         if (twin.results[k] == old) binding.tensor = group.results[k];
       }
-      if (old >= twin.scratch.first && old < twin.scratch.first + twin.scratch.count) binding.tensor = first_scratch + old - twin.scratch.first;
+      const bool own = old >= twin.scratch.first && old < twin.scratch.first + twin.scratch.count;
+      if (own && memory_[static_cast<size_t>(old)].role == BufferRole::scratch) binding.tensor = first_scratch + old - twin.scratch.first;
       program_.bindings.push_back(binding);
     }
     step.immediates.first = static_cast<int32_t>(program_.step_immediates.size());
@@ -354,6 +359,13 @@ constexpr void Dispatch::finish_step() {
   }
 }
 
+constexpr bool Dispatch::reads_tables() const {
+  for (const StepBinding& binding : slice(span_of(lowering_.program().bindings), step_.bindings)) {
+    if (lowering_.memory()[static_cast<size_t>(binding.tensor)].table.fill != nullptr) return true;
+  }
+  return false;
+}
+
 constexpr uint64_t Dispatch::hash_of() const {
   uint64_t hash = 1469598103934665603u;
   const auto add = [&](int64_t word) { hash = (hash ^ static_cast<uint64_t>(word)) * 1099511628211u; };
@@ -378,7 +390,12 @@ constexpr bool Dispatch::same_as(const KernelSpec& other) const {
     if (!(p.params[at(spec_.params, i)] == p.params[at(other.params, i)])) return false;
   }
   for (int i = 0; i < spec_.slots.count; ++i) {
-    if (!(p.slots[at(spec_.slots, i)] == p.slots[at(other.slots, i)])) return false;
+    const SlotUse& a = p.slots[at(spec_.slots, i)];
+    const SlotUse& b = p.slots[at(other.slots, i)];
+    if (!a.same_as(b)) return false;
+    for (int k = 0; k < a.args.count; ++k) {
+      if (p.attrs[at(a.args, k)] != p.attrs[at(b.args, k)]) return false;
+    }
   }
   for (int i = 0; i < spec_.bindings.count; ++i) {
     if (!(p.bindings[at(spec_.bindings, i)] == p.bindings[at(other.bindings, i)])) return false;
@@ -408,6 +425,12 @@ constexpr int32_t Dispatch::unique_spec() {
   spec_.hash = hash_of();
   for (size_t i = 0; i < pools_.specs.size(); ++i) {
     if (!same_as(pools_.specs[i])) continue;
+    if (reads_tables()) {  // which may hold sizes: equal kernels do different work
+      finish_step();
+    } else {
+      const Step& twin = lowering_.program().steps[static_cast<size_t>(lowering_.first_step(static_cast<int32_t>(i)))];
+      step_.label = twin.label, step_.flops = twin.flops, step_.bytes = twin.bytes;
+    }
     pools_.values.resize(static_cast<size_t>(spec_.values.first));
     pools_.slots.resize(static_cast<size_t>(spec_.slots.first));
     pools_.params.resize(static_cast<size_t>(spec_.params.first));
@@ -415,8 +438,6 @@ constexpr int32_t Dispatch::unique_spec() {
     pools_.immediates.resize(static_cast<size_t>(spec_.immediates.first));
     pools_.operands.resize(first_operand_);
     pools_.attrs.resize(first_attr_);
-    const Step& twin = lowering_.program().steps[static_cast<size_t>(lowering_.first_step(static_cast<int32_t>(i)))];
-    step_.label = twin.label, step_.flops = twin.flops, step_.bytes = twin.bytes;
     return static_cast<int32_t>(i);
   }
   check_complete();

@@ -24,6 +24,7 @@ struct Memory {
   BufferRole role = BufferRole::scratch;
   int32_t port = -1;      // index of Program::ports
   Range words;            // constant: of Graph::words
+  Table table;            // constant: or computed when the program is loaded
 };
 
 class Lowering {
@@ -60,6 +61,18 @@ class Lowering {
   }
   // The next of the roots that one group writes, or -1.
   constexpr int32_t next_root(int32_t root) const { return fusion_.next[static_cast<size_t>(root)]; }
+  // A table like one before it is that one.
+  constexpr int32_t table(const TensorType& type, const Table& table) {
+    for (const int32_t id : tables_) {
+      const Memory& known = memory_[static_cast<size_t>(id)];
+      if (known.table == table && known.type == type) return id;
+    }
+    const int32_t id = scratch(type);
+    memory_[static_cast<size_t>(id)].role = BufferRole::constant;
+    memory_[static_cast<size_t>(id)].table = table;
+    tables_.push_back(id);
+    return id;
+  }
   constexpr int32_t memory_of(int32_t value) const { return memory_of_[static_cast<size_t>(value)]; }
 
   // The stored value that this one is a strided view of, or -1 when it must be computed.
@@ -134,6 +147,7 @@ class Lowering {
   Program& program_;
   Vec<Memory> memory_;
   Vec<int32_t> memory_of_;  // by value
+  Vec<int32_t> tables_;     // those of memory_
   Vec<int32_t> first_steps_;  // by kernel
   Vec<LoweredGroup> lowered_;
   HashIndex lowered_index_;
@@ -174,6 +188,17 @@ class Dispatch {
     SlotUse use;
     use.name = find(KernelFile::Kind::slot, name);
     use.text = text.data() != nullptr && text.empty() ? std::string_view(" ") : text;  // nothing is a text, too
+    pools_.slots.push_back(use);
+    return *this;
+  }
+
+  // The same, with a text that is written from numbers when the kernel is rendered.
+  constexpr Dispatch& slot(std::string_view name, SlotWriter write, std::initializer_list<int64_t> args) {
+    SlotUse use;
+    use.name = find(KernelFile::Kind::slot, name);
+    use.write = write;
+    use.args = {static_cast<int32_t>(pools_.attrs.size()), static_cast<int32_t>(args.size())};
+    for (const int64_t arg : args) pools_.attrs.push_back(arg);
     pools_.slots.push_back(use);
     return *this;
   }
@@ -436,6 +461,7 @@ class Dispatch {
   constexpr bool same_as(const KernelSpec& other) const;
   constexpr void check_complete();
   constexpr void finish_step();
+  constexpr bool reads_tables() const;
 
   Lowering& lowering_;
   SpecPools& pools_;

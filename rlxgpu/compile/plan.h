@@ -1,6 +1,6 @@
 // plan: gives every tensor of a lowered program its buffer.
 //
-// Inputs, outputs, weights and states have a buffer each; constants share one. Values between steps
+// Inputs, outputs, weights, states and tables have a buffer each; constants share one. Values between steps
 // live in slots: whole buffers, used again when what they held is no longer read, and never bound
 // twice in one step, because WebGPU forbids reading and writing one buffer in a dispatch.
 #ifndef RLXGPU_COMPILE_PLAN_H_
@@ -33,7 +33,10 @@ class Planner {
     TensorDecl tensor;
     static_cast<TensorType&>(tensor) = memory.type;
     tensor.bytes = storage_bytes(memory.type.dtype, memory.type.shape.count());
-    if (memory.role == BufferRole::constant) {
+    if (memory.table.fill != nullptr) {
+      tensor.buffer = add_buffer(memory.role, tensor.bytes);
+      program_.buffers.back().table = memory.table;
+    } else if (memory.role == BufferRole::constant) {
       place_constant(memory, tensor);
     } else if (memory.role != BufferRole::scratch) {
       tensor.buffer = add_buffer(memory.role, tensor.bytes);
@@ -43,7 +46,7 @@ class Planner {
   }
 
   constexpr int32_t add_buffer(BufferRole role, uint64_t bytes) {
-    program_.buffers.push_back({role, bytes});
+    program_.buffers.push_back({role, bytes, {}, {}});
     return static_cast<int32_t>(program_.buffers.size() - 1);
   }
 
@@ -54,7 +57,9 @@ class Planner {
     tensor.buffer = constants_;
     tensor.offset = program_.words.size() * 4;
     for (int i = 0; i < memory.words.count; ++i) program_.words.push_back(graph_.words[static_cast<size_t>(memory.words.first + i)]);
-    program_.buffers[static_cast<size_t>(constants_)].bytes = program_.words.size() * 4 < 16 ? 16 : program_.words.size() * 4;
+    BufferDecl& buffer = program_.buffers[static_cast<size_t>(constants_)];
+    buffer.bytes = program_.words.size() * 4 < 16 ? 16 : program_.words.size() * 4;
+    buffer.words = {0, static_cast<int32_t>(program_.words.size())};
   }
 
   constexpr void find_last_uses() {

@@ -14,6 +14,7 @@
 #include "rlxgpu/base/text.h"
 #include "rlxgpu/base/vec.h"
 #include "rlxgpu/graph/graph.h"
+#include "rlxgpu/graph/op.h"
 #include "rlxgpu/graph/target.h"
 #include "rlxgpu/wgsl/spec.h"
 
@@ -24,13 +25,15 @@ enum class BufferRole : uint8_t {
   output,    // written by steps, read by the user after a run
   param,     // a weight: one BufferDecl for each; runtime may put several into one device buffer
   state,     // kept from run to run, read and written by steps, zero at first
-  constant,  // its words are in the program
+  constant,  // its words are in the program, or computed when it is loaded
   scratch,   // shared over time by values that do not live at once
 };
 
 struct BufferDecl {
   BufferRole role = BufferRole::scratch;
   uint64_t bytes = 0;  // at least 16, a multiple of 16
+  Range words = {};    // constant: of Program::words
+  Table table = {};    // constant without words: computed when the program is loaded
 };
 
 struct TensorDecl : TensorType {
@@ -78,7 +81,7 @@ struct Program {
   Vec<Step> steps;
   Vec<StepBinding> bindings;
   Vec<int32_t> step_immediates;
-  Vec<uint32_t> words;            // of the constant buffer, at its tensors' offsets
+  Vec<uint32_t> words;            // of constant buffers, at their tensors' offsets
   SpecPools kernels;
   Text names;
   Text error;  // "" or what went wrong

@@ -76,6 +76,17 @@ struct Variant {
   void (*probe)(Builder&, const Call&) = nullptr;
 };
 
+// A constant tensor that is computed when a program is loaded (twiddle factors, windows): `fill` writes its words, in
+// storage layout, from `args`. It takes nothing of the compiler's time, and equal ones of a program are one.
+struct Table {
+  void (*fill)(std::span<const int64_t> args, std::span<uint32_t> words) = nullptr;
+  std::array<int64_t, 6> args = {};
+  constexpr bool operator==(const Table&) const = default;
+};
+
+// Writes the text of a //#slot block of a kernel file when the kernel is rendered, from numbers.
+using SlotWriter = void (*)(Text& out, std::span<const int64_t> args);
+
 struct Cost {
   double flops = 0;  // arithmetic the algorithm needs, not what a kernel happens to spend
   double bytes = 0;  // each operand read once, each result written once

@@ -154,7 +154,13 @@ class Creator {
     if (!buffer.ok()) return buffer.status();
     engine_.device_bytes += decl.bytes;
     if (decl.role == BufferRole::constant) {
-      const auto words = std::as_bytes(program_.words);
+      std::vector<uint32_t> computed;
+      if (decl.table.fill != nullptr) {
+        computed.resize(decl.bytes / 4);
+        decl.table.fill(decl.table.args, computed);
+      }
+      const auto words =
+          std::as_bytes(computed.empty() ? slice(program_.words, decl.words) : std::span<const uint32_t>(computed));
       if (words.size() > decl.bytes)
         return absl::InvalidArgumentError("malformed program: more constants than their buffer holds");
       if (absl::Status status = device_.write(*buffer, 0, words); !status.ok()) return status;

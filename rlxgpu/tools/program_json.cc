@@ -145,8 +145,15 @@ class Reader {
       program_.scalars.push_back(
           {name_from(scalar.at("name")), dtype_from(scalar.at("dtype")), scalar.value("most", int64_t{-1})});
     }
+    const Range constants = words_from(json_.at("constants"));
+    if (constants.count == 0) program_.words.push_back(0);  // where "constants" would be: other words are not there
     for (const Json& buffer : json_.at("buffers")) {
-      program_.buffers.push_back({role_from(buffer.at("role")), buffer.at("bytes").get<uint64_t>()});
+      BufferDecl decl;
+      decl.role = role_from(buffer.at("role"));
+      buffer.at("bytes").get_to(decl.bytes);
+      if (decl.role == BufferRole::constant)
+        decl.words = buffer.contains("words") ? words_from(buffer.at("words")) : constants;
+      program_.buffers.push_back(decl);
     }
     for (const Json& tensor : json_.at("tensors")) program_.tensors.push_back(tensor_from(tensor));
     for (const Json& port : json_.at("ports")) {
@@ -155,12 +162,17 @@ class Reader {
     }
     for (const Json& kernel : json_.at("kernels")) add_kernel(kernel);
     for (const Json& step : json_.at("steps")) add_step(step);
-    for (const Json& word : json_.at("constants")) program_.words.push_back(word.get<uint32_t>());
     return std::move(out_);
   }
 
  private:
   static BufferRole role_from(const Json& json) { return static_cast<BufferRole>(index_in(kRoles, json, "role")); }
+
+  Range words_from(const Json& json) {
+    const auto first = static_cast<int32_t>(program_.words.size());
+    for (const Json& word : json) program_.words.push_back(word.get<uint32_t>());
+    return {first, static_cast<int32_t>(program_.words.size()) - first};
+  }
 
   Range name_from(const Json& json) {
     const std::string& name = json.get_ref<const std::string&>();
@@ -236,13 +248,29 @@ class Reader {
   Program& program_ = out_.program;
 };
 
+std::vector<uint32_t> words_of(const ProgramView& program, const BufferDecl& buffer) {
+  const auto words = slice(program.words, buffer.words);
+  std::vector<uint32_t> out(words.begin(), words.end());
+  if (buffer.table.fill != nullptr) {
+    out.resize(buffer.bytes / 4);
+    buffer.table.fill(buffer.table.args, out);
+  }
+  return out;
+}
+
 }  // namespace
 
 Json to_json(const ProgramView& program, std::span<const std::string_view> kernels) {
   Json json = {{"rlxgpu", kVersion}, {"target", target_json(program.target)}};
-  for (const char* list : {"buffers", "tensors", "ports", "scalars", "kernels", "steps"}) json[list] = Json::array();
+  for (const char* list : {"buffers", "tensors", "ports", "scalars", "kernels", "steps", "constants"}) json[list] = Json::array();
   for (const BufferDecl& buffer : program.buffers) {
-    json["buffers"].push_back({{"role", text_of(kRoles[static_cast<int>(buffer.role)])}, {"bytes", buffer.bytes}});
+    Json entry = {{"role", text_of(kRoles[static_cast<int>(buffer.role)])}, {"bytes", buffer.bytes}};
+    if (buffer.role == BufferRole::constant) {
+      std::vector<uint32_t> words = words_of(program, buffer);
+      const bool is_table = buffer.table.fill != nullptr || buffer.words.first > 0;
+      (is_table ? entry["words"] : json["constants"]) = std::move(words);
+    }
+    json["buffers"].push_back(std::move(entry));
   }
   for (const TensorDecl& tensor : program.tensors) {
     json["tensors"].push_back({{"dtype", text_of(name_of(tensor.dtype))},
@@ -264,7 +292,6 @@ Json to_json(const ProgramView& program, std::span<const std::string_view> kerne
   for (size_t k = 0; k < kernels.size(); ++k)
     json["kernels"].push_back(kernel_json(program, program.kernels.specs[k], kernels[k]));
   for (const Step& step : program.steps) json["steps"].push_back(step_json(program, step));
-  json["constants"] = std::vector<uint32_t>(program.words.begin(), program.words.end());
   return json;
 }
 

@@ -16,7 +16,8 @@
 //   "kernels": [{"wgsl": "...", "bindings": [{"dtype": "f32", "writes": false}], "immediates": ["u32"]}],
 //   "steps":   [{"label": "matmul+add/f32/tiled", "kernel": 0, "grid": [8, 1, 1], "bindings": [0, 1, 4],
 //                "immediates": [0], "grid_scalar": 0, "flops": 524288.0, "bytes": 57344.0}],
-//   "constants": [1065353216]                          32-bit words of the buffer with role "constant"
+//   "constants": [1065353216]                          32-bit words of the buffer with role "constant"; a second such
+//                                                      buffer has its own, as {"role": "constant", "bytes": 16, "words": [1]}
 // }
 //
 // Binding i of a step is tensor bindings[i], at @group(0) @binding(i); whether it is written is said by the kernel.

@@ -80,7 +80,11 @@ class KernelRenderer {
     const SlotUse* use = slot(piece.name);
     if (use == nullptr) return;  // an optional operand that is not there
     if (piece.kind == KernelFile::Kind::slot) {
-      pieces_.quote(use->text.data() != nullptr ? use->text : file_.text_of(piece));
+      if (use->write != nullptr) {
+        use->write(out_, slice(pools_.attrs, use->args));
+      } else {
+        pieces_.quote(use->text.data() != nullptr ? use->text : file_.text_of(piece));
+      }
       out_ << '\n';
     } else if (piece.kind == KernelFile::Kind::raw) {
       raw(file_.text_of(piece), use->binding);

@@ -38,7 +38,14 @@ struct SlotUse {
   int32_t place = -1;    // output: where its elements are among those handed over (a view); -1: in the same order
   int8_t order[kMaxRank] = {0, 1, 2, 3, 4, 5, 6, 7};  // input: axes of the operand in the order of the index
   std::string_view text;  // slot: its replacement; functions: their text
+  SlotWriter write = nullptr;  // slot: or who writes it
+  Range args;                  // of SpecPools::attrs: for the writer
   constexpr bool operator==(const SlotUse&) const = default;
+  constexpr bool same_as(const SlotUse& other) const {  // wherever the args are; their numbers are not looked at
+    SlotUse moved = other;
+    moved.args.first = args.first;
+    return *this == moved;
+  }
 };
 
 struct ParamUse {
