@@ -5,7 +5,8 @@
 //                                            mul before softmax's result is stored (absorbs_after)
 //
 // Walks the nodes once, last to first: a map joins the group of its users when all of them are in one
-// group; a view costs nothing and is re-addressed in every group that reads it. Then kernel ops take
+// group; a view costs nothing and is re-addressed in every group that reads it, as what is made of single numbers is computed
+// there. Then kernel ops take
 // over the group of maps that alone uses them, element by element.
 #ifndef RLXGPU_COMPILE_FUSE_H_
 #define RLXGPU_COMPILE_FUSE_H_
@@ -46,6 +47,7 @@ class Fuser {
     group_of_.resize(nodes, kNone);
     for (const Output& output : graph_.outputs) out_.stored[static_cast<size_t>(output.value)] = 1;
     find_deadlines();
+    find_weightless();
     for (size_t n = 0; n < nodes; ++n) store_operands(static_cast<int32_t>(n));
     for (size_t n = nodes; n-- > 0;) visit(static_cast<int32_t>(n));
     if (options_.fuse) {
@@ -58,6 +60,7 @@ class Fuser {
 
  private:
   static constexpr int32_t kNone = -1, kMany = -2;
+  static constexpr char kHeavy = 5;
 
   // How the groups that read a value read it. The class says at which coordinates: equal classes mean
   // equal coordinates, so that one computation serves both.
@@ -135,6 +138,10 @@ class Fuser {
       pass_on(node, use.group, use);
       return;
     }
+    if (use.group == kMany && weight_[static_cast<size_t>(n)] < kHeavy) {  // computed again in every group that reads it
+      pass_on(node, use.group, use);
+      return;
+    }
     if (use.group == kMany || use.repeats > options_.max_repeats || !join(node, use)) return start_group(n);
     group_of_[static_cast<size_t>(n)] = use.group;
     pass_on(node, use.group, use);
@@ -192,6 +199,19 @@ class Fuser {
   }
 
   constexpr bool absorbs(const Node& node, int k) const { return options_.fuse && (node.op->absorbs >> k & 1) != 0; }
+
+  // Maps of nothing but single numbers (a range, positions from a start) cost less to compute again than to store and load.
+  constexpr void find_weightless() {
+    weight_.resize(graph_.nodes.size(), kHeavy);
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const Node& node = graph_.nodes[n];
+      if (node.kind == NodeKind::scalar || (node.kind == NodeKind::constant && !takes_binding(node.results.first))) weight_[n] = 0;
+      if (node.kind != NodeKind::op || is_kernel(node)) continue;
+      int weight = 1;
+      for (int k = 0; k < node.operands.count; ++k) weight += weight_[static_cast<size_t>(graph_.value(graph_.operand(node, k)).node)];
+      if (weight < kHeavy) weight_[n] = static_cast<char>(weight);
+    }
+  }
 
   // What is computed from a state must be computed before an op changes that state in place.
   constexpr void find_deadlines() {
@@ -378,6 +398,7 @@ class Fuser {
   Vec<Use> use_;           // by value
   Vec<int32_t> group_of_;  // by node
   Vec<Group> groups_;
+  Vec<char> weight_;        // by node: maps down to single numbers, kHeavy when there is more behind it or too many
   Vec<int32_t> deadlines_;  // by node; empty when nothing is changed in place
   int32_t next_class_ = 0;
 };

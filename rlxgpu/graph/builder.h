@@ -156,6 +156,17 @@ class Builder {
   constexpr int32_t append(const OpDef& op, std::span<const Tensor> operands, std::span<const int64_t> attrs, Site site);
 
  private:
+  // What an op changes in place is a whole state: a view of one would be a copy, and the state would stay as it is.
+  constexpr void check_whole(Infer& infer, int32_t value, int operand) {
+    const Node* from = &graph_.producer(value);
+    const bool is_view = from->kind == NodeKind::op && from->op->view != nullptr;
+    while (from->kind == NodeKind::op && (from->op->view != nullptr || from->op->in_place >= 0)) {
+      from = &graph_.producer(graph_.operand(*from, from->op->view != nullptr ? 0 : from->op->in_place));
+    }
+    if (is_view && from->kind == NodeKind::state) {
+      infer.fail("operand ", operand, " is a view of state \"", graph_.name(from->name), "\": only a whole state can be changed in place");
+    }
+  }
   constexpr Tensor source(NodeKind kind, std::string_view name, DType dtype, const Shape& shape, Site site);
   constexpr Range intern(std::string_view name) {
     const auto first = static_cast<int32_t>(graph_.names.size());
@@ -337,6 +348,7 @@ constexpr int32_t Builder::append(const OpDef& op, std::span<const Tensor> opera
   }
   Infer infer(*this, call, site);
   op.infer(infer);
+  if (op.in_place >= 0) check_whole(infer, operands[static_cast<size_t>(op.in_place)].id(), op.in_place);
   if (!graph_.ok()) return -1;
 
   Node node;

@@ -60,7 +60,7 @@ inline Tensor make_accumulate(Generator& f) {
   if (f.random.chance(0.5)) f.add(old);
   const int64_t what = f.random.below(6);
   const Tensor x = what == 0 ? cos(state) : what == 1 ? state : what == 2 ? state * 1.0 : f.source(f32, state.shape());
-  if (f.random.chance(0.1)) return testing::accumulate(reverse(state), x);  // changes a copy
+  if (f.random.chance(0.1)) return testing::accumulate(reverse(state) * 2.0, x);  // changes a copy
   const Tensor result = testing::accumulate(state, x);
   f.replace_state(state, result);
   return f.random.chance(0.5) ? result : result * 2.0;
