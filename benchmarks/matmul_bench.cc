@@ -130,6 +130,7 @@ void BM_Matmul(benchmark::State& state, const Case& c, DType dtype, std::string_
   const Choice choices[] = {{"matmul", variant}};
   if (!variant.empty()) options.compile.choices = choices;
   options.tuned = false;
+  options.sizes = Sizes::baked;
   auto executable = Executable<DynamicGraph>::create(device(), graph, options);
   if (!executable.ok()) return state.SkipWithError(executable.status().ToString());
   const Elements a = random_elements(dtype, c.batch * c.m * c.k, 1), b = random_elements(dtype, c.batch * c.k * c.n, 2);

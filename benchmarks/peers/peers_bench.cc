@@ -56,6 +56,7 @@ class Ours {
     const Choice choices[] = {{"matmul", variant}};
     if (!variant.empty()) options.compile.choices = choices;
     options.tuned = false;
+    options.sizes = Sizes::baked;
     auto executable = Executable<DynamicGraph>::create(device, graph, options);
     if (!executable.ok()) {
       std::fprintf(stderr, "%s\n", executable.status().ToString().c_str());

@@ -272,6 +272,8 @@ class Creator {
           entry.offset = whole.offset + tensor.offset;
           // Whole vectors of four words, so that kernels may read those: offsets are multiples of 16 at least.
           entry.size = std::min(internal::round_up(tensor.bytes, 16), whole.bytes - tensor.offset);
+          if (program_.buffers[static_cast<size_t>(tensor.buffer)].role == BufferRole::constant)
+            step.constants.push_back({entry.binding, {entry.buffer, entry.offset, entry.size}});
           if (binding.writes && switches().reads_steps())
             step.writes.push_back({tensor, {whole.buffer, whole.offset + tensor.offset, tensor.bytes}});
         }

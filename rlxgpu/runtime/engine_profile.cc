@@ -115,7 +115,12 @@ Status Engine::warm_up(const ProgressCallback& progress) {
     wgpu::BindGroupDescriptor descriptor{};
     descriptor.layout = layout->group;
     descriptor.entryCount = signature.writes.size();
-    descriptor.entries = entries.data();
+    // Constants are bound as they are: a kernel may walk in steps of a size, and a step of 0 never ends.
+    std::vector<wgpu::BindGroupEntry> bound = entries;
+    for (const auto& [binding, slice] : firsts[i]->constants) {
+      bound[binding].buffer = slice.buffer, bound[binding].offset = slice.offset, bound[binding].size = slice.bytes;
+    }
+    descriptor.entries = bound.data();
     const wgpu::BindGroup group = device.device.CreateBindGroup(&descriptor);
     const wgpu::CommandEncoder encoder = device.device.CreateCommandEncoder();
     const wgpu::ComputePassEncoder pass = encoder.BeginComputePass();

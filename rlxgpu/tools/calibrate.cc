@@ -62,7 +62,7 @@ Status fill(Exe& exe, std::string_view name, DType dtype) {
 absl::StatusOr<double> matmul_gflops(const Device& device, DType dtype, int64_t n, double seconds) {
   DynamicGraph graph;
   graph->output("y", matmul(graph->input("a", dtype, {n, n}), graph->input("b", dtype, {n, n})));
-  absl::StatusOr<Exe> exe = Exe::create(device, graph);
+  absl::StatusOr<Exe> exe = Exe::create(device, graph, {.sizes = Sizes::baked});
   if (!exe.ok()) return exe.status();
   for (const std::string_view name : {"a", "b"}) {
     if (Status status = fill(*exe, name, dtype); !status.ok()) return status;
@@ -76,7 +76,7 @@ absl::StatusOr<double> bandwidth_gb_per_s(const Device& device, double seconds) 
   constexpr int64_t kElements = int64_t{1} << 23;  // 32 MiB in, 32 MiB out: more than caches hold
   DynamicGraph graph;
   graph->output("y", graph->input("x", f32, {kElements}) + 1.0f);
-  absl::StatusOr<Exe> exe = Exe::create(device, graph);
+  absl::StatusOr<Exe> exe = Exe::create(device, graph, {.sizes = Sizes::baked});
   if (!exe.ok()) return exe.status();
   const absl::StatusOr<double> time = best_of(seconds, [&] { return device_seconds(*exe); });
   if (!time.ok()) return time;
@@ -92,6 +92,7 @@ absl::StatusOr<Exe> chain(const Device& device, int steps) {
   DynamicOptions options;
   options.compile.fuse.fuse = false;
   options.compile.simplify = false;
+  options.sizes = Sizes::baked;
   return Exe::create(device, graph, options);
 }
 

@@ -69,6 +69,7 @@ inline Setting random_setting(const Graph& graph, uint64_t seed) {
   setting.fuse = !random.chance(0.1);
   setting.simplify = !random.chance(0.1);
   setting.portable = random.chance(0.3);
+  setting.baked = random.chance(0.3);
   for (const Node& node : graph.nodes) {
     if (node.kind != NodeKind::op || node.op->variants.size() < 2 || !random.chance(0.4)) continue;
     setting.choices.push_back({node.op->name, random.pick(node.op->variants).name});

@@ -27,6 +27,7 @@ struct Setting {
   bool fuse = true;
   bool simplify = true;
   bool portable = false;  // for the target that every device covers
+  bool baked = false;     // sizes as literals
   std::vector<Choice> choices = {};
 };
 
@@ -74,6 +75,7 @@ class Trial {
     options.compile.choices = setting.choices;
     options.compile.check = true;
     if (setting.portable) options.target = &kPortable;
+    options.sizes = setting.baked ? Sizes::baked : Sizes::free;
     absl::StatusOr<Executable<DynamicGraph>> exe = Executable<DynamicGraph>::create(device_, graph, options);
     if (!exe.ok()) return exe.status();
 

@@ -108,7 +108,7 @@ inline bool takes_choices(const Graph& graph, const Target& target, const Compil
 }
 
 inline void check_agrees_on(const Device& device, const Target& target, const DynamicGraph& graph,
-                            const Agreement& agreement) {
+                            const Agreement& agreement, Sizes sizes) {
   const reference::Arrays inputs = inputs_of(graph.graph(), agreement);
   const reference::Arrays expected = reference::run(graph.graph(), inputs, {.numbers = agreement.numbers});
 
@@ -117,6 +117,7 @@ inline void check_agrees_on(const Device& device, const Target& target, const Dy
   options.compile.choices = agreement.choices;
   options.compile.fuse.fuse = agreement.fuse;
   options.compile.check = true;
+  options.sizes = sizes;
   if (!takes_choices(graph.graph(), target, options.compile)) {
     CHECK(target.adapter_class == AdapterClass::unknown);  // else the device cannot run what is to be tested
     return;
@@ -137,7 +138,8 @@ inline void check_agrees_on(const Device& device, const Target& target, const Dy
 }
 
 // Twice: planned for the device, and for any device (so that kernels for real GPUs run, too), with grids so narrow
-// that many of them are folded.
+// that many of them are folded. Sizes are free, so that drivers compile a kernel once for many shapes, and in every
+// eighth call baked as well.
 inline void check_agrees(const Device& device, const Build& build, const Agreement& agreement) {
   DynamicGraph graph;
   build(*graph);
@@ -147,11 +149,16 @@ inline void check_agrees(const Device& device, const Build& build, const Agreeme
   narrow.max_groups = 300;
   if (agreement.planned != PlannedFor::any) {
     INFO("planned for the device");
-    check_agrees_on(device, device.target(), graph, agreement);
+    check_agrees_on(device, device.target(), graph, agreement, Sizes::free);
+  }
+  static int calls = 0;
+  if (calls++ % 8 == 0) {
+    INFO("planned for the device, sizes baked");
+    check_agrees_on(device, device.target(), graph, agreement, Sizes::baked);
   }
   if (agreement.planned == PlannedFor::device) return;
   INFO("planned for any device, grids folded beyond " << narrow.max_groups);
-  check_agrees_on(device, narrow, graph, agreement);
+  check_agrees_on(device, narrow, graph, agreement, Sizes::free);
 }
 
 }  // namespace rlxgpu::testing
