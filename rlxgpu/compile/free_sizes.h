@@ -10,9 +10,9 @@
 //
 // It works on the text, after everything else, so that ops need not know of it. A size is: a module constant of the
 // file's //#params, or one computed from such, that only function bodies use, where WGSL lets it be any number (not the
-// length of an array, say); what an extent function returns; a literal above 1 in the code that the machine writes for inputs and outputs. The
-// sizes of a step are one tensor of u32 in the constant buffer, bound after the kernel's own bindings. A kernel that has
-// no binding left keeps its literals.
+// length of an array, say); a literal above 1 in the code that the machine writes for extents, places, inputs and
+// outputs. The sizes of a step are one tensor of u32 in the constant buffer, bound after the kernel's own bindings. A
+// kernel that has no binding left keeps its literals.
 #ifndef RLXGPU_COMPILE_FREE_SIZES_H_
 #define RLXGPU_COMPILE_FREE_SIZES_H_
 
@@ -250,11 +250,12 @@ class FreeWriter {
     const auto found = constants_.find(name);
     return found != constants_.end() && found->second.liftable;
   }
-  // A function that the machine wrote: an extent, or the access to an input or output.
+  // A function that the machine wrote: an extent, a place, or the access to an input or output.
   bool is_written(std::string_view function) const {
     for (int i = 0; i < file_.name_count(); ++i) {
       const KernelFile::Name& name = file_.name(i);
-      if (name.kind == KernelFile::Kind::extent && name.text == function) return true;
+      const bool itself = name.kind == KernelFile::Kind::extent || name.kind == KernelFile::Kind::place;
+      if (itself && name.text == function) return true;
       if (name.kind != KernelFile::Kind::input && name.kind != KernelFile::Kind::output) continue;
       if (function.size() > name.text.size() && function.starts_with(name.text) && function[name.text.size()] == '_') return true;
     }
