@@ -51,7 +51,7 @@ TEST_CASE("matmul: what is wrong is said", "[matmul]") {
 
 // Every kernel, not only the favourite.
 const std::vector<const char*> kVariants = {"rows", "gemv", "packed", "packed_split", "tiled", "tiled_8x8", "plain"};
-bool takes_integers(std::string_view variant) { return variant == "tiled" || variant == "plain"; }
+bool takes_integers(std::string_view variant) { return variant == "tiled" || variant == "plain"; }  // dot4: matmul_forms_test
 
 struct Sizes {
   Shape a, b;

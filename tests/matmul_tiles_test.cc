@@ -69,6 +69,8 @@ TEST_CASE("subgroup_matrix in all its ways to read", "[matmul][gpu]") {
   const DType dtype = GENERATE(f16, f32);
   if (!has_units(device, dtype)) SKIP("no matrix units for " << name_of(dtype));
   for (const Product& p : kProducts) check(device, "subgroup_matrix", dtype, p);
+  check(device, "subgroup_matrix", dtype, {2, 67, 65, 37, false, false, "copied, for nothing is whole"});
+  check(device, "subgroup_matrix", dtype, {1, 64, 65, 40, true, false, "b copied, for its rows are not whole"});
 }
 
 TEST_CASE("subgroup_matrix with what follows, views, broadcast and run-time extents", "[matmul][gpu]") {

@@ -9,6 +9,7 @@
 #ifndef KERNELS_MATMUL_MATMUL_H_
 #define KERNELS_MATMUL_MATMUL_H_
 
+#include "kernels/matmul/dot4.h"
 #include "kernels/matmul/gemv.h"
 #include "kernels/matmul/layout.h"
 #include "kernels/matmul/packed.h"
@@ -123,6 +124,7 @@ inline constexpr Variant kMatmulVariants[] = {
     {"packed", matmul_packed_prefers, matmul_packed_emit},
     {"rows", matmul_rows_accepts, matmul_rows_emit},
     {"tiled_8x8", matmul_tiled_8x8_prefers, matmul_tiled_8x8_emit},
+    {"dot4", matmul_dot4_accepts, matmul_dot4_emit},
     {"tiled", nullptr, matmul_tiled_emit},
     {"tiled_8x8", matmul_tiled_8x8_accepts, matmul_tiled_8x8_emit},  // where it is possible, but no first guess
     {"subgroup_matrix", matmul_subgroup_matrix_accepts, matmul_subgroup_matrix_emit, matmul_probe},

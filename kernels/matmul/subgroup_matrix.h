@@ -4,6 +4,7 @@
 #define KERNELS_MATMUL_SUBGROUP_MATRIX_H_
 
 #include "kernels/matmul/layout.h"
+#include "kernels/matmul/pad.h"
 #include "kernels/matmul/wide.h"
 #include "rlxgpu/compile/emit.h"
 #include "rlxgpu/compile/lower.h"
@@ -115,8 +116,19 @@ constexpr bool matmul_subgroup_matrix_accepts(const Call& call, const Target& ta
 
 constexpr void emit_subgroup_matrix(Emit& e, const KernelFile& file) {
   const DType dtype = e.call().operand(0).dtype;
-  const MatmulLayout layout = matmul_layout(e.call(), e.view(0), e.view(1));
   const subgroup_matrix::Plan plan = subgroup_matrix::plan_for(dtype, e.target());
+  MatmulLayout layout = matmul_layout(e.call(), e.view(0), e.view(1));
+  MatrixCopy a = {e.operand(0), e.view(0)}, b = {e.operand(1), e.view(1)};
+  // Loads of single elements cost more than the products, so operands without whole vectors are copied first where each
+  // of their elements is used often.
+  if (layout.m >= 64 && layout.n >= 64 && layout.k > 0 && layout.products.symbol < 0) {
+    const int64_t padded = ceil_div(layout.k, plan.per) * plan.per;
+    const bool both = padded != layout.k;
+    if (both || wide_a(layout, plan.per) == Wide::none) a = pad_matrix(e, layout, 0, padded);
+    if (both || wide_b(layout, plan.per) == Wide::none) b = pad_matrix(e, layout, 1, padded);
+    layout = matmul_layout(e.call(), a.view, b.view);
+    layout.k = padded, layout.products = Dim(padded);
+  }
   const int64_t a_mode = subgroup_matrix::mode_of(wide_a(layout, plan.per), dtype);
   const int64_t b_mode = subgroup_matrix::mode_of(wide_b(layout, plan.per), dtype);
   const int64_t tiles = layout.batches * ceil_div(layout.m, plan.tile_m()) * ceil_div(layout.n, plan.tile_n());
@@ -138,8 +150,8 @@ constexpr void emit_subgroup_matrix(Emit& e, const KernelFile& file) {
       .number("kTiles", tiles)
       .number("kGridRow", grid.row)
       .slot("types", dtype == DType::f16 ? subgroup_matrix::kTypesF16 : subgroup_matrix::kTypesF32)
-      .raw("a", e.operand(0))
-      .raw("b", e.operand(1))
+      .raw("a", a.ref)
+      .raw("b", b.ref)
       .slot("a_load", subgroup_matrix::load_text<'a'>(dtype, a_mode != 2))
       .slot("a_some", subgroup_matrix::some_text<'a'>(dtype, a_mode != 2))
       .slot("b_load", subgroup_matrix::load_text<'b'>(dtype, b_mode != 2))

@@ -36,8 +36,8 @@ struct Trust {
 };
 
 // What a call is, as one line: "matmul f32[8,64] f32[64,16]:(1,64) -> f32[8,16]". Equal lines mean that one
-// variant's kernels are the same, but for fused maps. Strides are those of operands that are read where they are and
-// not dense; {...} are attributes.
+// variant's kernels cost the same. Strides are those of operands that are read where they are and not dense; {...} are
+// attributes; " +add +tanh" are the maps that are computed with it.
 constexpr void append_call(Text& out, const Call& call) {
   out << call.op->name;
   for (int k = 0; k < call.operand_count; ++k) {
@@ -52,10 +52,12 @@ constexpr void append_call(Text& out, const Call& call) {
   }
   out << " ->";
   for (int k = 0; k < call.result_count; ++k) out << ' ' << name_of(call.result(k).dtype) << call.result(k).shape;
-  if (call.attrs.empty()) return;
-  out << " {";
-  for (size_t i = 0; i < call.attrs.size(); ++i) out << (i > 0 ? "," : "") << call.attrs[i];
-  out << '}';
+  if (!call.attrs.empty()) {
+    out << " {";
+    for (size_t i = 0; i < call.attrs.size(); ++i) out << (i > 0 ? "," : "") << call.attrs[i];
+    out << '}';
+  }
+  for (const OpDef* const map : call.fused) out << " +" << map->name;
 }
 
 }  // namespace rlxgpu

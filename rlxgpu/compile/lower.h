@@ -212,6 +212,19 @@ constexpr void Lowering::choose_variant(int32_t anchor, int32_t root) {
   for (int k = 0; k < node.operands.count; ++k) {
     if (strided(graph_.operand(node, k), views[k]) >= 0) call.operand_views[static_cast<size_t>(k)] = &views[k];
   }
+  GroupShape group;
+  if (chooser_.choose != nullptr) {
+    Vec<int32_t> seen;
+    for (int32_t made = root; made >= 0; made = next_root(made)) describe(graph_.node(made).results.first, made, seen, group);
+    Vec<const OpDef*> maps;
+    bool before = false;  // the kernel: views of its operands are their strides
+    for (const OpDef* const op : group.ops) {
+      before = before || op == node.op;
+      if (op->at != nullptr && !(before && op->view != nullptr)) maps.push_back(op);
+    }
+    group.ops = maps;
+    call.fused = span_of(group.ops);
+  }
   Vec<const Variant*> accepted;
   for (const Variant& variant : node.op->variants) {
     if (variant.accepts == nullptr || variant.accepts(call, target_)) accepted.push_back(&variant);

@@ -57,6 +57,7 @@ struct Call {
   std::array<const View*, kMaxOperands> operand_views = {};  // for variants: null when the operand is not in memory
   int operand_count = 0, result_count = 0;
   std::span<const int64_t> attrs;
+  std::span<const OpDef* const> fused;  // for choosers: the maps that its kernels compute besides
 
   constexpr const TensorType& operand(int k) const { return *operand_types[static_cast<size_t>(k)]; }
   constexpr const TensorType& result(int k = 0) const { return *result_types[static_cast<size_t>(k)]; }
@@ -113,7 +114,8 @@ struct OpDef {
 
   std::span<const Variant> variants = {};  // kernel op: best first, the last accepts everything
   uint32_t absorbs = 0;         // bit k: operand k may be computed on the fly from the maps before it
-  bool absorbs_after = false;   // result 0 may be transformed by the maps that follow before it is stored
+  bool absorbs_after = false;   // result 0 may be transformed by the maps that follow before it is stored, and be stored
+                                // in their layouts: kernels hand over each element once, through .output()
   int in_place = -1;            // result 0 is operand k's buffer, changed (a cache that grows, a weight that learns)
 
   bool (*fold)(Fold&) = nullptr;  // constant operands: the constant result; false: not possible

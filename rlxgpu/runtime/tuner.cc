@@ -16,6 +16,7 @@
 #include "rlxgpu/runtime/elements.h"
 #include "rlxgpu/runtime/engine.h"
 #include "rlxgpu/runtime/session.h"
+#include "rlxgpu/runtime/trust.h"
 #include "rlxgpu/wgsl/render.h"
 
 namespace rlxgpu {
@@ -29,6 +30,7 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 // Takes the named variant, and writes down what it was asked.
 struct Recorder {
   std::string wanted;                 // "": the first
+  Trust trust = {};                   // variants that it does not trust are not written down
   std::string call;                   // the first one asked for
   std::vector<std::string> accepted;  // of that call, in the op's order
 
@@ -40,6 +42,10 @@ struct Recorder {
       self.call = line.view();
       for (const Variant* const variant : accepted) {  // one may be listed twice, under two conditions
         const auto& known = self.accepted;
+        if (variant->probe != nullptr && self.trust.trusts != nullptr &&
+            !self.trust.trusts(self.trust.context, call, *variant)) {
+          continue;
+        }
         if (std::find(known.begin(), known.end(), variant->name) == known.end())
           self.accepted.emplace_back(variant->name);
       }
@@ -58,7 +64,9 @@ struct Candidate {
   std::vector<std::string> variants;
 };
 
-std::vector<Candidate> find_candidates(const Graph& graph, const Target& target) {
+std::vector<Candidate> find_candidates(const Device& device, const Graph& graph) {
+  const Target target = device.target();
+  TrustContext trust = {device, target};
   const Graph simple = simplify(graph);
   const Fusion fusion = fuse(simple, target);
   std::vector<Candidate> found;
@@ -69,6 +77,7 @@ std::vector<Candidate> find_candidates(const Graph& graph, const Target& target)
     Candidate candidate;
     candidate.graph = extract_group(simple, fusion, static_cast<int32_t>(n));
     Recorder recorder;
+    recorder.trust = trust_in(trust);
     const Program program =
         compile(candidate.graph, target, {.simplify = false, .chooser = {Recorder::choose, &recorder}});
     if (!program.error.empty() || recorder.accepted.size() < 2 || !seen.insert(recorder.call).second) continue;
@@ -206,7 +215,7 @@ class Tuner {
 
   absl::StatusOr<TuneReport> run(const Graph& graph) {
     TuneReport report;
-    std::vector<Candidate> candidates = find_candidates(graph, device_.target());
+    std::vector<Candidate> candidates = find_candidates(device_, graph);
     if (!options_.again) {
       const TuningData data = file_.load();
       const auto adapter = data.adapters.find(device_.label());

@@ -75,10 +75,12 @@ TEST_CASE("a call is one line with all that decides its kernels", "[compile]") {
         const Tensor a = g.input("a", f16, {8, 16}), b = g.input("b", f16, {4, 16});
         g.output("t", matmul(a, transpose(b, {1, 0})));
         g.output("s", matmul(slice(a, {4, 0}, {8, 16}), g.input("c", f32, {16, g.extent("n", 9)})));
+        g.output("e", transpose(relu(matmul(a, g.input("d", f16, {16, 4})) + 1.0f), {1, 0}));
       },
       {.chooser = record});
   CHECK(lines == std::vector<std::string>{"matmul f16[8,16] f16[16,4]:(1,16) -> f16[8,4]",
-                                          "matmul f16[4,16]:(16,1)+64 f32[16,<=9] -> f16[4,<=9]"});
+                                          "matmul f16[4,16]:(16,1)+64 f32[16,<=9] -> f16[4,<=9]",
+                                          "matmul f16[8,16] f16[16,4] -> f16[8,4] +transpose +relu +add"});
 }
 
 }  // namespace

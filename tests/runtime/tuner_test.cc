@@ -43,7 +43,7 @@ struct Layers {
   }
 };
 
-const std::string kLayer = "matmul f32[24,32] f32[32,32] -> f32[24,32]";
+const std::string kLayer = "matmul f32[24,32] f32[32,32] -> f32[24,32] +tanh +add";
 const std::string kLast = "matmul f32[24,32] f32[32,8]:(1,32) -> f32[24,8]";
 
 // The labels of the steps that a program planned at run time has.
@@ -221,6 +221,36 @@ TEST_CASE("a variant that gives wrong results is not used, however fast", "[gpu]
   REQUIRE(executable->set("x", std::vector<float>(64, 1.5f)).ok());
   executable->run();
   CHECK(*executable->get<float>("y") == std::vector<float>(64, 3.0f));
+}
+
+// The same, with a wrong variant that has a probe.
+constexpr void doubt_probe(Builder& g, const Call& call) {
+  const uint32_t words[] = {word_of(1.5, f32), word_of(-2, f32)};
+  g.output("y", apply(*call.op, {g.constant(f32, {2}, words)}, Site(std::source_location::current())));
+}
+void twice_reference(reference::Call& call) {
+  for (int64_t i = 0; i < call.result().count(); ++i) call.result()[i] = 2 * call.operand(0)[i];
+}
+inline constexpr Variant kDoubtedVariants[] = {{"doubted", nullptr, twice_emit<3>, doubt_probe},
+                                               {"trusted", nullptr, twice_emit<2>, doubt_probe},
+                                               {"right", nullptr, twice_emit<2>}};
+inline constexpr OpDef kDoubted{.name = "doubted", .infer = twice_infer, .variants = kDoubtedVariants, .reference = twice_reference};
+
+TEST_CASE("a variant whose probe fails is not measured", "[gpu][tuning]") {
+  const Folder folder;
+  std::string log;
+  const Device device =
+      open_or_skip({.cache_dir = folder.path.string(), .log = [&](std::string_view said) { log += said; }});
+  DynamicGraph graph;
+  graph->output("y", apply(kDoubted, {graph->input("x", f32, {64})}, Site(std::source_location::current())));
+  const Result<TuneReport> report = tune(device, graph.graph(), {.runs = 1});
+  INFO(report.status().ToString() << log);
+  REQUIRE(report.ok());
+  REQUIRE(report->measured.size() == 1);
+  CHECK(report->measured[0].choice.microseconds.count("doubted") == 0);
+  CHECK(report->measured[0].choice.microseconds.count("trusted") == 1);
+  CHECK(report->measured[0].choice.microseconds.count("right") == 1);
+  CHECK(absl::StrContains(log, "doubted/doubted is not used"));
 }
 
 TEST_CASE("variants are forced and forbidden by switches, in graph types planned at run time as well", "[gpu][switches]") {
