@@ -330,7 +330,8 @@ inline void free_sizes(Program& program, std::vector<std::string>& texts, const 
 
   int32_t constants = -1;
   for (size_t i = 0; i < program.buffers.size(); ++i) {
-    if (program.buffers[i].role == BufferRole::constant) constants = static_cast<int32_t>(i);
+    const BufferDecl& buffer = program.buffers[i];
+    if (buffer.role == BufferRole::constant && buffer.table.fill == nullptr) constants = static_cast<int32_t>(i);
   }
   std::map<std::vector<uint32_t>, int32_t> placed;  // tensors of sizes
   const auto tensor_of = [&](const std::vector<uint32_t>& sizes) {
@@ -349,6 +350,7 @@ inline void free_sizes(Program& program, std::vector<std::string>& texts, const 
     tensor.bytes = sizes.size() * 4;
     for (const uint32_t size : sizes) program.words.push_back(size);
     program.buffers[static_cast<size_t>(constants)].bytes = (program.words.size() * 4 + 15) / 16 * 16;
+    program.buffers[static_cast<size_t>(constants)].words = {0, static_cast<int32_t>(program.words.size())};
     program.tensors.push_back(tensor);
     return found->second;
   };
