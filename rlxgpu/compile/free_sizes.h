@@ -11,7 +11,7 @@
 // It works on the text, after everything else, so that ops need not know of it. A size is: a module constant of the
 // file's //#params, or one computed from such, that only function bodies use, where WGSL lets it be any number (not the
 // length of an array, say); a literal above 1 in the code that the machine writes for extents, places, inputs and
-// outputs. The sizes of a step are one tensor of u32 in the constant buffer, bound after the kernel's own bindings. A
+// outputs. The sizes of a step are one tensor of u32 in a constant buffer, bound after the kernel's own bindings. A
 // kernel that has no binding left keeps its literals.
 #ifndef RLXGPU_COMPILE_FREE_SIZES_H_
 #define RLXGPU_COMPILE_FREE_SIZES_H_
@@ -328,29 +328,20 @@ inline void free_sizes(Program& program, std::vector<std::string>& texts, const 
   pools.specs = std::move(specs);
   texts = std::move(free_texts);
 
-  int32_t constants = -1;
-  for (size_t i = 0; i < program.buffers.size(); ++i) {
-    const BufferDecl& buffer = program.buffers[i];
-    if (buffer.role == BufferRole::constant && buffer.table.fill == nullptr) constants = static_cast<int32_t>(i);
-  }
+  const auto buffer = static_cast<int32_t>(program.buffers.size());  // of all sizes
+  const size_t first_word = program.words.size();
   std::map<std::vector<uint32_t>, int32_t> placed;  // tensors of sizes
   const auto tensor_of = [&](const std::vector<uint32_t>& sizes) {
     const auto [found, added] = placed.emplace(sizes, static_cast<int32_t>(program.tensors.size()));
     if (!added) return found->second;
-    if (constants < 0) {
-      constants = static_cast<int32_t>(program.buffers.size());
-      program.buffers.push_back({BufferRole::constant, 0});
-    }
-    while (program.words.size() % (target.offset_alignment / 4) != 0) program.words.push_back(0);
+    while ((program.words.size() - first_word) % (target.offset_alignment / 4) != 0) program.words.push_back(0);
     TensorDecl tensor;
     tensor.dtype = u32;
     tensor.shape = Shape{static_cast<int64_t>(sizes.size())};
-    tensor.buffer = constants;
-    tensor.offset = program.words.size() * 4;
+    tensor.buffer = buffer;
+    tensor.offset = (program.words.size() - first_word) * 4;
     tensor.bytes = sizes.size() * 4;
     for (const uint32_t size : sizes) program.words.push_back(size);
-    program.buffers[static_cast<size_t>(constants)].bytes = (program.words.size() * 4 + 15) / 16 * 16;
-    program.buffers[static_cast<size_t>(constants)].words = {0, static_cast<int32_t>(program.words.size())};
     program.tensors.push_back(tensor);
     return found->second;
   };
@@ -364,6 +355,12 @@ inline void free_sizes(Program& program, std::vector<std::string>& texts, const 
     step.kernel = renamed[static_cast<size_t>(step.kernel)];
   }
   program.bindings = std::move(bindings);
+  if (placed.empty()) return;
+  BufferDecl decl;
+  decl.role = BufferRole::constant;
+  decl.words = {static_cast<int32_t>(first_word), static_cast<int32_t>(program.words.size() - first_word)};
+  decl.bytes = (4 * static_cast<uint64_t>(decl.words.count) + 15) / 16 * 16;
+  program.buffers.push_back(decl);
 }
 
 }  // namespace rlxgpu
