@@ -123,6 +123,9 @@ constexpr PlanWords words_of(const Pass& pass, const Sharing& sharing, const Rad
                          factors.after_at,
                          factors.step_at,
                          factors.step_low,
+                         factors.order_in,
+                         factors.order_out,
+                         pass.alone,
                          std::bit_cast<uint32_t>(static_cast<float>(pass.scale))};
   PlanWords out;
   for (size_t i = 0; i < std::size(all); ++i) out.words[i] = static_cast<uint32_t>(all[i]);
@@ -148,7 +151,10 @@ fn before() -> u32 { return plan[16]; }
 fn after_at() -> u32 { return plan[17]; }
 fn step_at() -> u32 { return plan[18]; }
 fn step_low() -> u32 { return plan[19]; }
-fn scale() -> f32 { return bitcast<f32>(plan[20]); })";
+fn order_in() -> u32 { return plan[20]; }
+fn order_out() -> u32 { return plan[21]; }
+fn alone() -> u32 { return plan[22]; }
+fn scale() -> f32 { return bitcast<f32>(plan[23]); })";
 
 // Arguments: kind and norm, n, outer, inner, which pass.
 inline void fill_plan(std::span<const int64_t> args, std::span<uint32_t> words) {
@@ -172,10 +178,10 @@ constexpr void emit_pass(Emit& e, const Job& job, const Pass& pass, int index, R
   const int64_t factor_count = layout_of(pass).count;
   Dispatch dispatch = e.dispatch(kFftFile);
   dispatch.flag("SUBGROUPS", by_lanes);
-  constexpr std::string_view kNames[] = {"kN",      "kRadices", "kPasses",  "kTogether", "kAcross",
-                                         "kRows",   "kInner",   "kInStep",  "kInData",   "kPoints",
-                                         "kMirror", "kOutStep", "kSwapA",   "kSwapB",    "kOutData",
-                                         "kTurns",  "kBefore",  "kAfterAt", "kStepAt",   "kStepLow"};
+  constexpr std::string_view kNames[] = {"kN",      "kRadices", "kPasses",  "kTogether", "kAcross", "kRows",
+                                         "kInner",  "kInStep",  "kInData",  "kPoints",   "kMirror", "kOutStep",
+                                         "kSwapA",  "kSwapB",   "kOutData", "kTurns",    "kBefore", "kAfterAt",
+                                         "kStepAt", "kStepLow", "kOrderIn", "kOrderOut", "kAlone"};
   for (size_t i = 0; i < std::size(kNames); ++i) dispatch.number(kNames[i], is_free ? 1 : words.words[i]);
   dispatch.real("kScale", is_free ? 1.0f : static_cast<float>(pass.scale))
       .number("kLanes", sharing.lanes)
@@ -221,7 +227,7 @@ constexpr void emit(Emit& e) {
   for (size_t i = 0; i < passes.size(); ++i) {
     const Pass& pass = passes[i];
     // What a pass stores: its rows times its length, or what is wanted of them.
-    const int64_t count = pass.writes_result ? 0 : pass.rows * pass.n;
+    const int64_t count = pass.alone == 0 ? pass.rows * pass.n : job.outer * pass.out_data * job.inner;
     const Ref to = pass.writes_result ? e.result() : e.scratch(c64, {count});
     emit_pass(e, job, pass, static_cast<int>(i), from, to);
     from = to;

@@ -7,7 +7,8 @@
 // next its rows, and nothing is transposed in between. On the way in and out:
 // - beyond in_data the input is zero, or (mirror) the conjugate of point `points - g` as long as there is one;
 // - turn: real and imaginary part change places, which turns an inverse transform into a forward one;
-// - factors: before, after (by g) and between the dispatches of one transform (step).
+// - factors: before, after (by g) and between the dispatches of one transform (step);
+// - order: points and results are elsewhere along the axis (Rader's method), point 0 apart from the others.
 // Rows beyond the last repeat it: they store what is stored there anyway.
 //#if SUBGROUPS
 enable subgroups;
@@ -33,6 +34,9 @@ const kBefore = 0u;        // 1: factors[g] before the transform
 const kAfterAt = 0u;       // where in factors those after it start, and one more; 0: none
 const kStepAt = 0u;        // likewise of the step
 const kStepLow = 1u;       // factors of low digits of a step, a power of two; those of high digits follow
+const kOrderIn = 0u;       // where in factors the places of points start (the bits of .x), and one more; 0: in order
+const kOrderOut = 0u;      // likewise of results
+const kAlone = 0u;         // point 0 is not one of the transform's: 1: it is added to all results; 2: to be stored apart
 const kScale = 1.0f;
 const kLanes = 64u;
 const kMemory = 16u;       // points in workgroup memory
@@ -87,6 +91,9 @@ fn before() -> u32 { return kBefore; }
 fn after_at() -> u32 { return kAfterAt; }
 fn step_at() -> u32 { return kStepAt; }
 fn step_low() -> u32 { return kStepLow; }
+fn order_in() -> u32 { return kOrderIn; }
+fn order_out() -> u32 { return kOrderOut; }
+fn alone() -> u32 { return kAlone; }
 fn scale() -> f32 { return kScale; }
 //#end
 //#slot factor_at
@@ -95,22 +102,32 @@ fn factor_at(i : u32) -> vec2f { return factors[i]; }
 
 fn product(a : vec2f, b : vec2f) -> vec2f { return a * b.x + vec2f(-a.y, a.x) * b.y; }
 
+fn place_of(order : u32, g : u32) -> u32 {
+  if (order == 0u) { return g; }
+  return bitcast<u32>(factor_at(order - 1u + g).x);
+}
+
+// Point `at` of the axis, which is given, or mirrored. start: of the row in x.
+fn given(start : u32, at : u32) -> vec2f {
+  let mirrored = mirror() == 1u && at >= in_data();
+  var v = point_at(start + select(at, points() - at, mirrored) * inner());
+  v.y = select(v.y, -v.y, mirrored);
+  if ((turns() & 1u) != 0u) { v = v.yx; }
+  return v;
+}
+
 // Point j of transform `row`, which is known to be given, or mirrored.
 fn fetch_given(row : u32, j : u32) -> vec2f {
   let part = row % (in_step() * inner());
   let g = j * in_step() + part / inner();
-  let mirrored = mirror() == 1u && g >= in_data();
-  let at = select(g, points() - g, mirrored);
-  var v = point_at(((row / (in_step() * inner())) * in_data() + at) * inner() + part % inner());
-  v.y = select(v.y, -v.y, mirrored);
-  if ((turns() & 1u) != 0u) { v = v.yx; }
-  if (before() == 1u) { v = product(v, factor_at(g)); }
+  let v = given((row / (in_step() * inner())) * in_data() * inner() + part % inner(), place_of(order_in(), g));
+  if (before() == 1u) { return product(v, factor_at(g)); }
   return v;
 }
 
 fn fetch(row : u32, j : u32) -> vec2f {
   let g = j * in_step() + (row % (in_step() * inner())) / inner();
-  if (g >= in_data() && (mirror() == 0u || g >= points())) { return vec2f(); }
+  if (order_in() == 0u && g >= in_data() && (mirror() == 0u || g >= points())) { return vec2f(); }
   return fetch_given(row, j);
 }
 
@@ -118,17 +135,32 @@ fn deliver(row : u32, k : u32, result : vec2f) {
   let part = row % (out_step() * inner());
   let digits = part / inner();
   let g = k * out_step() + (digits % swap_b()) * swap_a() + digits / swap_b();
-  if (g >= out_data()) { return; }
+  let start = (row / (out_step() * inner())) * out_data() * inner() + part % inner();
+  let at = place_of(order_out(), g);
   var v = result;
   if ((turns() & 2u) != 0u) { v = v.yx; }
-  if (after_at() != 0u) { v = product(v, factor_at(after_at() - 1u + g)); }
+  if (alone() == 1u && g == 0u) {
+    let first = given((row / inner()) * in_data() * inner() + row % inner(), 0u);
+    point_put(start + (out_data() - 1u) * inner(), finished(v + first));
+    v = product(v, factor_at(after_at() - 1u)) + first;
+  } else if (after_at() != 0u) {
+    v = product(v, factor_at(after_at() - 1u + g));
+  }
   if (step_at() != 0u) {
     let s = k * digits;
     v = product(v, factor_at(step_at() - 1u + s % step_low()));
     if (s >= step_low()) { v = product(v, factor_at(step_at() - 1u + step_low() + s / step_low())); }
   }
-  if ((turns() & 4u) != 0u) { v = v.yx; }
-  point_put(((row / (out_step() * inner())) * out_data() + g) * inner() + part % inner(), v * scale());
+  if (alone() == 2u && g == 0u) {
+    let kept = point_at((row / inner()) * in_data() * inner() + row % inner() + (in_data() - 1u) * inner());
+    point_put(start, finished(kept.yx));
+  }
+  if (at < out_data()) { point_put(start + at * inner(), finished(v)); }
+}
+
+fn finished(v : vec2f) -> vec2f {
+  if ((turns() & 4u) != 0u) { return v.yx * scale(); }
+  return v * scale();
 }
 
 //#slot body

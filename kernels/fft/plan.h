@@ -3,9 +3,9 @@
 //   for (const fourier::Pass& pass : fourier::plan({.kind = Kind::forward, .n = 1000, .outer = 8})) ...
 //
 // A length whose prime factors are at most 13 is one pass where a workgroup (or a lane's registers) can hold it, else
-// two or three whose lengths multiply to it (the four-step method, columns then rows). Any other length is a
-// convolution of length m, the power of two from 2 n - 1 on (Bluestein): a transform of m points, a product, and one
-// back.
+// two or three whose lengths multiply to it (the four-step method, columns then rows). A prime n with such an n - 1 is
+// a cyclic convolution of n - 1 points in another order (Rader); any other length one of m points, the power of two
+// from 2 n - 1 on (Bluestein): a transform, a product, and one back.
 #ifndef KERNELS_FFT_PLAN_H_
 #define KERNELS_FFT_PLAN_H_
 
@@ -46,6 +46,9 @@ enum Factors : uint8_t {
   kChirpAfter = 2,
   kSpectrumAfter = 4,  // of the chirp
   kStep = 8,           // roots of unity between two passes of one transform
+  kRaderSpectrum = 16,
+  kRaderIn = 32,  // places
+  kRaderOut = 64,
 };
 
 // One dispatch. The names are those of fft.wgsl.
@@ -55,7 +58,8 @@ struct Pass {
   bool mirror = false;
   int64_t out_step = 1, swap_a = 1, swap_b = 1, out_data = 1;
   bool turn_in = false, turn_before = false, turn_after = false;
-  int factors = 0;                  // of Factors
+  int factors = 0;  // of Factors
+  int alone = 0;
   int64_t chirp = 0, spectrum = 0;  // n and m of a convolution
   int64_t step = 0;                 // roots of unity of this order
   double scale = 1;
@@ -95,6 +99,13 @@ constexpr Vec<int64_t> split(int64_t n, Family family, int64_t memory) {
   return {};
 }
 
+constexpr bool is_prime(int64_t n) {
+  for (int64_t p = 2; p * p <= n; ++p) {
+    if (n % p == 0) return false;
+  }
+  return n > 1;
+}
+
 constexpr double scale_of(Kind kind, Norm norm, int64_t n) {
   const bool inverse = kind == Kind::inverse || kind == Kind::real_inverse;
   if (norm == Norm::ortho) return 1 / square_root(static_cast<double>(n));
@@ -129,6 +140,7 @@ constexpr void add_passes(Vec<Pass>& passes, const Job& job, int64_t n, const Pa
       pass.factors |= last.factors, pass.chirp = last.chirp > 0 ? last.chirp : pass.chirp,
                                     pass.spectrum = last.spectrum;
       pass.scale = last.scale;
+      pass.alone = last.alone;
       pass.writes_result = last.writes_result;
     } else {
       pass.factors |= kStep;
@@ -153,6 +165,18 @@ constexpr Vec<Pass> plan(const Job& job) {
   Vec<Pass> passes;
   if (is_smooth(job.n)) {
     add_passes(passes, job, job.n, first, last);
+    return passes;
+  }
+  if (is_prime(job.n) && is_unit(job.n - 1, job.family, job.memory)) {
+    Pass middle_out, middle_in;
+    first.factors = kRaderIn, first.chirp = job.n;
+    middle_out.factors = kRaderSpectrum, middle_out.chirp = job.n;
+    middle_out.out_data = middle_in.in_data = middle_in.points = job.n;  // result 0 is kept behind the others
+    middle_out.turn_after = last.turn_before = true;
+    middle_out.alone = 1, last.alone = 2;
+    last.factors = kRaderOut, last.chirp = job.n;
+    add_passes(passes, job, job.n - 1, first, middle_out);
+    add_passes(passes, job, job.n - 1, middle_in, last);
     return passes;
   }
   int64_t m = 1;

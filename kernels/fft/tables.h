@@ -2,9 +2,11 @@
 #ifndef KERNELS_FFT_TABLES_H_
 #define KERNELS_FFT_TABLES_H_
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "kernels/fft/circle.h"
@@ -61,6 +63,35 @@ inline void host_fft(std::vector<double>& re, std::vector<double>& im) {
   }
 }
 
+// A number whose powers modulo the prime n are all numbers from 1 to n - 1.
+inline int64_t primitive_root(int64_t n) {
+  const auto power = [&](int64_t base, int64_t exponent) {
+    int64_t result = 1;
+    for (; exponent > 0; exponent /= 2, base = base * base % n) {
+      if (exponent % 2 == 1) result = result * base % n;
+    }
+    return result;
+  };
+  for (int64_t g = 2;; ++g) {
+    bool all = true;
+    for (int64_t p = 2, rest = n - 1; rest > 1; ++p) {
+      if (rest % p != 0) continue;
+      while (rest % p == 0) rest /= p;
+      all = all && power(g, (n - 1) / p) != 1;
+    }
+    if (all) return g;
+  }
+}
+
+// Powers of the root: places of the points, and backwards those of the results.
+inline std::vector<int64_t> rader_places(int64_t n, bool backwards) {
+  std::vector<int64_t> places(static_cast<size_t>(n - 1), 1);
+  const int64_t g = primitive_root(n);
+  for (size_t i = 1; i < places.size(); ++i) places[i] = places[i - 1] * g % n;
+  if (backwards) std::reverse(places.begin() + 1, places.end());
+  return places;
+}
+
 // The factors of one pass (plan.h), one section after another. Arguments: which, n and m of a convolution, the order of
 // the step's roots, how many of them are of low digits.
 inline void fill_factors(std::span<const int64_t> args, std::span<uint32_t> words) {
@@ -81,6 +112,28 @@ inline void fill_factors(std::span<const int64_t> args, std::span<uint32_t> word
     const auto scale = 1 / static_cast<double>(m);
     for (size_t k = 0; k < re.size(); ++k) put_complex(words, next++, re[k] * scale, im[k] * scale);
   }
+  if ((which & kRaderSpectrum) != 0) {  // of the roots in the order of the results, term by term
+    const std::vector<int64_t> places = rader_places(n, true);
+    std::vector<Turn> roots(static_cast<size_t>(n - 1)), given(roots.size());
+    for (int64_t k = 0; k < n - 1; ++k) {
+      roots[static_cast<size_t>(k)] = turn(k, n - 1);
+      given[static_cast<size_t>(k)] = turn(places[static_cast<size_t>(k)], n);
+    }
+    for (int64_t k = 0; k < n - 1; ++k) {
+      double re = 0, im = 0;
+      for (int64_t j = 0; j < n - 1; ++j) {
+        const Turn a = given[static_cast<size_t>(j)], w = roots[static_cast<size_t>(j * k % (n - 1))];
+        re += a.cos * w.cos - a.sin * w.sin, im -= a.cos * w.sin + a.sin * w.cos;
+      }
+      put_complex(words, next++, re / static_cast<double>(n - 1), im / static_cast<double>(n - 1));
+    }
+  }
+  for (const int section : {kRaderIn, kRaderOut}) {
+    if ((which & section) == 0) continue;
+    for (const int64_t place : rader_places(n, section == kRaderOut)) {
+      words[static_cast<size_t>(2 * next++)] = static_cast<uint32_t>(place);
+    }
+  }
   if ((which & kStep) != 0) {
     for (int64_t k = 0; k < low; ++k) put_root(words, next++, k, order);
     for (int64_t k = 0; k * low < order; ++k) put_root(words, next++, k * low, order);
@@ -91,14 +144,18 @@ inline void fill_factors(std::span<const int64_t> args, std::span<uint32_t> word
 inline constexpr int64_t kMostStepRoots = 65536, kStepLow = 4096;
 
 struct FactorLayout {
-  int64_t after_at = 0, step_at = 0, step_low = 1, count = 0;  // starts: and one more; 0: none
+  // Starts: and one more; 0: none.
+  int64_t after_at = 0, step_at = 0, step_low = 1, order_in = 0, order_out = 0, count = 0;
 };
 constexpr FactorLayout layout_of(const Pass& pass) {
   FactorLayout layout;
   if ((pass.factors & kChirpBefore) != 0) layout.count += pass.chirp;
-  if ((pass.factors & (kChirpAfter | kSpectrumAfter)) != 0) layout.after_at = layout.count + 1;
+  if ((pass.factors & (kChirpAfter | kSpectrumAfter | kRaderSpectrum)) != 0) layout.after_at = layout.count + 1;
   if ((pass.factors & kChirpAfter) != 0) layout.count += pass.chirp;
   if ((pass.factors & kSpectrumAfter) != 0) layout.count += pass.spectrum;
+  if ((pass.factors & kRaderSpectrum) != 0) layout.count += pass.chirp - 1;
+  if ((pass.factors & kRaderIn) != 0) layout.order_in = layout.count + 1, layout.count += pass.chirp - 1;
+  if ((pass.factors & kRaderOut) != 0) layout.order_out = layout.count + 1, layout.count += pass.chirp - 1;
   if ((pass.factors & kStep) != 0) {
     layout.step_at = layout.count + 1;
     layout.step_low = pass.step <= kMostStepRoots ? pass.step : kStepLow;
