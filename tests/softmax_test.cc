@@ -6,6 +6,7 @@
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
 #include "kernels/elementwise/elementwise.h"
+#include "kernels/movement/slice.h"
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
@@ -72,6 +73,12 @@ TEST_CASE("what stands before and after softmax joins its kernel", "[softmax][gp
   DynamicGraph graph;
   build(*graph);
   CHECK(compile(graph.graph(), kPortable).steps.size() == 1);
+  check_agrees(device, build, {.bound = softmax_bound(f32, 40)});
+}
+
+TEST_CASE("of a softmax only the front is kept", "[softmax][gpu]") {
+  const Device device = device_or_skip();
+  const auto build = [&](Builder& g) { g.output("y", narrow(softmax(g.input("x", f32, {40})), 0, 0, 33)); };
   check_agrees(device, build, {.bound = softmax_bound(f32, 40)});
 }
 
