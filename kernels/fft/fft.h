@@ -99,7 +99,7 @@ inline constexpr int kPlanWords = 24;
 
 // The numbers of one pass, in the order of the text below.
 struct PlanWords {
-  uint32_t words[kPlanWords] = {};
+  int64_t words[kPlanWords] = {};
 };
 constexpr PlanWords words_of(const Pass& pass, const Sharing& sharing, const Radices& radices) {
   const FactorLayout factors = layout_of(pass);
@@ -128,33 +128,29 @@ constexpr PlanWords words_of(const Pass& pass, const Sharing& sharing, const Rad
                          pass.alone,
                          std::bit_cast<uint32_t>(static_cast<float>(pass.scale))};
   PlanWords out;
-  for (size_t i = 0; i < std::size(all); ++i) out.words[i] = static_cast<uint32_t>(all[i]);
+  for (size_t i = 0; i < std::size(all); ++i) out.words[i] = all[i];
   return out;
 }
-inline constexpr std::string_view kFreeSizes = R"(fn n() -> u32 { return plan[0]; }
-fn radices() -> u32 { return plan[1]; }
-fn passes() -> u32 { return plan[2]; }
-fn together() -> u32 { return plan[3]; }
-fn across() -> u32 { return plan[4]; }
-fn rows() -> u32 { return plan[5]; }
-fn inner() -> u32 { return plan[6]; }
-fn in_step() -> u32 { return plan[7]; }
-fn in_data() -> u32 { return plan[8]; }
-fn points() -> u32 { return plan[9]; }
-fn mirror() -> u32 { return plan[10]; }
-fn out_step() -> u32 { return plan[11]; }
-fn swap_a() -> u32 { return plan[12]; }
-fn swap_b() -> u32 { return plan[13]; }
-fn out_data() -> u32 { return plan[14]; }
-fn turns() -> u32 { return plan[15]; }
-fn before() -> u32 { return plan[16]; }
-fn after_at() -> u32 { return plan[17]; }
-fn step_at() -> u32 { return plan[18]; }
-fn step_low() -> u32 { return plan[19]; }
-fn order_in() -> u32 { return plan[20]; }
-fn order_out() -> u32 { return plan[21]; }
-fn alone() -> u32 { return plan[22]; }
-fn scale() -> f32 { return bitcast<f32>(plan[23]); })";
+inline constexpr std::string_view kSizeNames[] = {"n",       "radices",  "passes",   "together",  "across", "rows",
+                                                  "inner",   "in_step",  "in_data",  "points",    "mirror", "out_step",
+                                                  "swap_a",  "swap_b",   "out_data", "turns",     "before", "after_at",
+                                                  "step_at", "step_low", "order_in", "order_out", "alone",  "scale"};
+
+// The functions that return the numbers of a pass: as they are given, or (without any) from the buffer `plan`. They are
+// no parameters of the file, so that they stay literals where sizes are free (compile/free_sizes.h): the bodies written
+// for one length live by them.
+constexpr void write_sizes(Text& out, std::span<const int64_t> args) {
+  for (int i = 0; i < kPlanWords; ++i) {
+    const bool is_scale = i + 1 == kPlanWords;
+    out << "fn " << kSizeNames[i] << "() -> " << (is_scale ? "f32 { return bitcast<f32>(" : "u32 { return ");
+    if (args.empty()) {
+      out << "plan[" << i << "]";
+    } else {
+      out << static_cast<uint32_t>(args[static_cast<size_t>(i)]) << 'u';
+    }
+    out << (is_scale ? "); }\n" : "; }\n");
+  }
+}
 
 // Arguments: kind and norm, n, outer, inner, which pass.
 inline void fill_plan(std::span<const int64_t> args, std::span<uint32_t> words) {
@@ -163,7 +159,8 @@ inline void fill_plan(std::span<const int64_t> args, std::span<uint32_t> words) 
   job.n = args[1], job.outer = args[2], job.inner = args[3];
   const Pass pass = plan(job)[static_cast<size_t>(args[4])];
   const PlanWords filled = words_of(pass, sharing_of(pass, job, kPortable), radices_of(pass.n, true));
-  for (size_t i = 0; i < words.size() && i < static_cast<size_t>(kPlanWords); ++i) words[i] = filled.words[i];
+  for (size_t i = 0; i < words.size() && i < static_cast<size_t>(kPlanWords); ++i)
+    words[i] = static_cast<uint32_t>(filled.words[i]);
 }
 
 constexpr void emit_pass(Emit& e, const Job& job, const Pass& pass, int index, Ref from, Ref to) {
@@ -178,13 +175,7 @@ constexpr void emit_pass(Emit& e, const Job& job, const Pass& pass, int index, R
   const int64_t factor_count = layout_of(pass).count;
   Dispatch dispatch = e.dispatch(kFftFile);
   dispatch.flag("SUBGROUPS", by_lanes);
-  constexpr std::string_view kNames[] = {"kN",      "kRadices", "kPasses",  "kTogether", "kAcross", "kRows",
-                                         "kInner",  "kInStep",  "kInData",  "kPoints",   "kMirror", "kOutStep",
-                                         "kSwapA",  "kSwapB",   "kOutData", "kTurns",    "kBefore", "kAfterAt",
-                                         "kStepAt", "kStepLow", "kOrderIn", "kOrderOut", "kAlone"};
-  for (size_t i = 0; i < std::size(kNames); ++i) dispatch.number(kNames[i], is_free ? 1 : words.words[i]);
-  dispatch.real("kScale", is_free ? 1.0f : static_cast<float>(pass.scale))
-      .number("kLanes", sharing.lanes)
+  dispatch.number("kLanes", sharing.lanes)
       .number("kMemory", is_registers ? 16 : sharing.memory)
       .input("x", from)
       .output("y", to)
@@ -202,9 +193,13 @@ constexpr void emit_pass(Emit& e, const Job& job, const Pass& pass, int index, R
   dispatch
       .slot("point_at", real_in ? "fn point_at(i : u32) -> vec2f { return vec2f(x_at(i), 0.0f); }" : std::string_view())
       .slot("point_put", real_out ? "fn point_put(i : u32, v : vec2f) { y_put(i, v.x); }" : std::string_view())
-      .slot("sizes", is_free ? kFreeSizes : std::string_view())
       .slot("factor_at",
             has_factors ? std::string_view() : "fn factor_at(i : u32) -> vec2f { return vec2f(1.0f, 0.0f); }");
+  if (is_free) {
+    dispatch.slot("sizes", write_sizes, {});
+  } else {
+    dispatch.slot("sizes", write_sizes, {words.words, kPlanWords});
+  }
   const int64_t present = pass.mirror ? pass.points : pass.in_data;  // not zero, along the axis
   if (by_lanes) {
     dispatch.slot("body", write_lanes, {pass.n, present / pass.in_step, ceil_div(present, pass.in_step)});

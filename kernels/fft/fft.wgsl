@@ -1,5 +1,5 @@
 /*/**/R"wgsl(*/
-// Transforms of kN points, all alike. How a transform is computed is the body's business (below, and bodies.h); where
+// Transforms of n() points, all alike. How a transform is computed is the body's business (below, and bodies.h); where
 // its points come from and go to is said once, here. Transform `row` has the points (outer, j, inner) of x, where the axis worked
 // on may be one of several that a long transform was split into:
 //      index along the whole axis:  g = j * in_step + (part of row)
@@ -14,32 +14,8 @@
 enable subgroups;
 //#end
 //#params
-const kN = 16u;
-const kRadices = 0x1111u;  // of each pass one less than its radix, four bits each, the first lowest
-const kPasses = 4u;
-const kTogether = 1u;      // transforms in a workgroup
-const kAcross = 0u;        // 1: neighbouring invocations take neighbouring transforms, not neighbouring points
-const kRows = 1u;
-const kInner = 1u;
-const kInStep = 1u;
-const kInData = 16u;
-const kPoints = 16u;
-const kMirror = 0u;
-const kOutStep = 1u;
-const kSwapA = 1u;         // part (a, b) of (kSwapA, kSwapB) of a row's results goes to (b, a)
-const kSwapB = 1u;
-const kOutData = 16u;
-const kTurns = 0u;         // bits: of what is read, of what is stored before and after its factor
-const kBefore = 0u;        // 1: factors[g] before the transform
-const kAfterAt = 0u;       // where in factors those after it start, and one more; 0: none
-const kStepAt = 0u;        // likewise of the step
-const kStepLow = 1u;       // factors of low digits of a step, a power of two; those of high digits follow
-const kOrderIn = 0u;       // where in factors the places of points start (the bits of .x), and one more; 0: in order
-const kOrderOut = 0u;      // likewise of results
-const kAlone = 0u;         // point 0 is not one of the transform's: 1: it is added to all results; 2: to be stored apart
-const kScale = 1.0f;
 const kLanes = 64u;
-const kMemory = 16u;       // points in workgroup memory
+const kMemory = 16u;  // points in workgroup memory
 //#end
 //#input x
 @group(0) @binding(0) var<storage, read> x : array<vec2f>;
@@ -71,30 +47,30 @@ fn point_at(i : u32) -> vec2f { return x_at(i); }
 fn point_put(i : u32, v : vec2f) { y_put(i, v); }
 //#end
 //#slot sizes
-fn n() -> u32 { return kN; }
-fn radices() -> u32 { return kRadices; }
-fn passes() -> u32 { return kPasses; }
-fn together() -> u32 { return kTogether; }
-fn across() -> u32 { return kAcross; }
-fn rows() -> u32 { return kRows; }
-fn inner() -> u32 { return kInner; }
-fn in_step() -> u32 { return kInStep; }
-fn in_data() -> u32 { return kInData; }
-fn points() -> u32 { return kPoints; }
-fn mirror() -> u32 { return kMirror; }
-fn out_step() -> u32 { return kOutStep; }
-fn swap_a() -> u32 { return kSwapA; }
-fn swap_b() -> u32 { return kSwapB; }
-fn out_data() -> u32 { return kOutData; }
-fn turns() -> u32 { return kTurns; }
-fn before() -> u32 { return kBefore; }
-fn after_at() -> u32 { return kAfterAt; }
-fn step_at() -> u32 { return kStepAt; }
-fn step_low() -> u32 { return kStepLow; }
-fn order_in() -> u32 { return kOrderIn; }
-fn order_out() -> u32 { return kOrderOut; }
-fn alone() -> u32 { return kAlone; }
-fn scale() -> f32 { return kScale; }
+fn n() -> u32 { return 16u; }
+fn radices() -> u32 { return 0x1111u; }  // of each pass one less than its radix, four bits each, the first lowest
+fn passes() -> u32 { return 4u; }
+fn together() -> u32 { return 1u; }      // transforms in a workgroup
+fn across() -> u32 { return 0u; }        // 1: neighbouring invocations take neighbouring transforms, not points
+fn rows() -> u32 { return 1u; }
+fn inner() -> u32 { return 1u; }
+fn in_step() -> u32 { return 1u; }
+fn in_data() -> u32 { return 16u; }
+fn points() -> u32 { return 16u; }
+fn mirror() -> u32 { return 0u; }
+fn out_step() -> u32 { return 1u; }
+fn swap_a() -> u32 { return 1u; }        // part (a, b) of (swap_a, swap_b) of a row's results goes to (b, a)
+fn swap_b() -> u32 { return 1u; }
+fn out_data() -> u32 { return 16u; }
+fn turns() -> u32 { return 0u; }         // bits: of what is read, of what is stored before and after its factor
+fn before() -> u32 { return 0u; }        // 1: factors[g] before the transform
+fn after_at() -> u32 { return 0u; }      // where in factors those after it start, and one more; 0: none
+fn step_at() -> u32 { return 0u; }       // likewise of the step
+fn step_low() -> u32 { return 1u; }      // factors of low digits of a step; those of high digits follow
+fn order_in() -> u32 { return 0u; }      // where in factors the places of points start (bits of .x), and one more
+fn order_out() -> u32 { return 0u; }     // likewise of results
+fn alone() -> u32 { return 0u; }         // point 0 is not in the transform: 1: it is added to all results; 2: stored apart
+fn scale() -> f32 { return 1.0f; }
 //#end
 //#slot factor_at
 fn factor_at(i : u32) -> vec2f { return factors[i]; }

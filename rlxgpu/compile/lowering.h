@@ -193,7 +193,7 @@ class Dispatch {
   }
 
   // The same, with a text that is written from numbers when the kernel is rendered.
-  constexpr Dispatch& slot(std::string_view name, SlotWriter write, std::initializer_list<int64_t> args) {
+  constexpr Dispatch& slot(std::string_view name, SlotWriter write, std::span<const int64_t> args) {
     SlotUse use;
     use.name = find(KernelFile::Kind::slot, name);
     use.write = write;
@@ -201,6 +201,10 @@ class Dispatch {
     for (const int64_t arg : args) pools_.attrs.push_back(arg);
     pools_.slots.push_back(use);
     return *this;
+  }
+
+  constexpr Dispatch& slot(std::string_view name, SlotWriter write, std::initializer_list<int64_t> args) {
+    return slot(name, write, std::span<const int64_t>(args.begin(), args.size()));
   }
 
   // WGSL functions that the kernel calls; a text that a fused map brings along, too, is there once.
@@ -383,6 +387,7 @@ class Dispatch {
       local = from;
     }
     if (!views) return -1;
+    const int64_t given = at(local).shape.count();
     place.view = {0, dense_strides(at(local).shape)};
     for (size_t i = chain.size(); i-- > 0; local = chain[i]) {
       const LocalValue& value = at(chain[i]);
@@ -395,7 +400,8 @@ class Dispatch {
       const View inner = place.view;
       value.op->view(call, inner, place.view);
     }
-    return place.view == View{0, dense_strides(place.shape)} ? -1 : add_local(place, -1);
+    const bool same = place.shape.count() == given && place.view == View{0, dense_strides(place.shape)};
+    return same ? -1 : add_local(place, -1);
   }
   constexpr int32_t load_memory(int32_t memory) {
     LocalValue local;
