@@ -18,6 +18,7 @@
 #include "kernels/norm/layout.h"
 #include "kernels/norm/reference.h"
 #include "kernels/reduce/lanes.h"
+#include "kernels/reduce/row_vectors.h"
 #include "rlxgpu/compile/emit.h"
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/wgsl/operand_text.h"
@@ -105,24 +106,13 @@ constexpr bool norm_vectors_accepts(const Call& call, const Target&) {
 constexpr void norm_vectors_emit(Emit& e) {
   const NormAttrs norm(e.call().attrs);
   const Shape& shape = e.call().operand(0).shape;
-  const int64_t vectors = shape.count(norm.first, norm.last) / 4, rows = shape.count() / (4 * vectors);
-  const bool software = e.target().adapter_class == AdapterClass::software;
-  // One subgroup of a CPU; elsewhere a subgroup or two unless the row is long, with several vectors each to hide
-  // latency.
-  const int64_t most = software ? 8 : vectors > 512 ? 256 : 64;
-  const int64_t lanes = power_of_two_below(vectors < most ? vectors : most), each = ceil_div(vectors, lanes);
-  const int64_t group_rows = power_of_two_below(software ? 8 / lanes : 64 / lanes > 1 ? 64 / lanes : 1);
-  const FoldedGrid grid = fold_grid(ceil_div(rows, group_rows), e.target().max_groups);
+  const int64_t cols = shape.count(norm.first, norm.last);
+  const RowVectors rows = row_vectors(shape.count() / cols, cols, e.target());
   Dispatch dispatch = e.dispatch(kNormVectorsFile);
-  dispatch.number("kRows", rows)
-      .number("kVectors", vectors)
-      .boolean("kCentred", norm.centred)
-      .boolean("kHeld", each <= (software ? 32 : 8))  // Mesa unrolls loops of 32; 32 registers
+  rows.give_to(dispatch);
+  dispatch.boolean("kCentred", norm.centred)
+      .boolean("kHeld", rows.held)
       .real("kEpsilon", norm.epsilon)
-      .number("kLanes", lanes)
-      .number("kEach", each)
-      .number("kGroupRows", group_rows)
-      .number("kGridRow", grid.row)
       .slot("x_load4", load4_text<'x'>(e.call().operand(0).dtype))
       .raw("x", e.operand(0))
       .flag("WEIGHT", norm.has_weight);
@@ -134,7 +124,7 @@ constexpr void norm_vectors_emit(Emit& e) {
   }
   dispatch.output("y", e.result())
       .slot("affine", affine_text(norm, true))
-      .grid(grid.row, grid.rows, 1, norm.first > 0 && grid.rows == 1 ? shape.symbol(0) : -1);
+      .grid(rows.grid.row, rows.grid.rows, 1, norm.first > 0 && rows.grid.rows == 1 ? shape.symbol(0) : -1);
 }
 
 inline constexpr Variant kNormVariants[] = {{"vectors", norm_vectors_accepts, norm_vectors_emit},

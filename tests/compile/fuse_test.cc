@@ -32,7 +32,7 @@ TEST_CASE("steps that typical graphs need", "[compile]") {
       {"softmax of a scaled tensor", [](Builder& g) { g.output("y", softmax(in(g, "x") * 0.125)); },
        "softmax+mul/f32/rows"},
       {"a map after softmax", [](Builder& g) { g.output("y", softmax(in(g, "x")) * in(g, "mask")); },
-       "softmax+mul/f32/rows"},
+       "softmax+mul/f32/vectors"},
       {"matmul, bias, gelu, residual",
        [](Builder& g) {
          const Tensor x = in(g, "x", {32, 64}), w = g.param("w", f32, {64, 64}), b = g.param("b", f32, {64});
@@ -196,7 +196,7 @@ TEST_CASE("without fusion every op has a step of its own", "[compile]") {
   CompileOptions options;
   options.fuse.fuse = false;
   const Program program = compiled([](Builder& g) { g.output("y", softmax(exp(in(g, "x")) * 2.0) + 1.0); }, options);
-  CHECK(steps_of(program) == "exp/f32/map mul/f32/map softmax/f32/rows add/f32/map");
+  CHECK(steps_of(program) == "exp/f32/map mul/f32/map softmax/f32/vectors add/f32/map");
 }
 
 }  // namespace

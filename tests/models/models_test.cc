@@ -133,20 +133,20 @@ TEST_CASE("Llama says what a plain program says, for 64 tokens", "[models][gpu]"
   const plain::Rows expected = plain::llama(kLlama, values, tokens);
   CHECK_THAT(std::vector<double>(logits.begin(), logits.end()), CloseTo(flat(expected), model_bound(kLlama.layers)));
 
-  const auto likeliest = [](const plain::Row& row) {
-    return static_cast<uint32_t>(std::max_element(row.begin(), row.end()) - row.begin());
-  };
   std::vector<uint32_t> said = {static_cast<uint32_t>(prefill.get<"next">()->back())};
-  std::vector<uint32_t> wanted = {likeliest(expected.back())};
   while (said.size() < 64) {
-    decode.set<"tokens">(std::array{said.back()}),
-        decode.set<"position">(static_cast<uint32_t>(kPrompt + said.size() - 1));
+    decode.set<"tokens">(std::array{said.back()}), decode.set<"position">(static_cast<uint32_t>(kPrompt + said.size() - 1));
     decode.run();
     said.push_back(static_cast<uint32_t>(decode.get<"next">()->back()));
-    tokens.push_back(wanted.back());
-    wanted.push_back(likeliest(plain::llama(kLlama, values, tokens).back()));
   }
-  CHECK(said == wanted);
+  // If each is the likeliest after those before it, the plain program would have said the same.
+  tokens.insert(tokens.end(), said.begin(), said.end());
+  const plain::Rows after = plain::llama(kLlama, values, tokens);
+  for (size_t i = 0; i < said.size(); ++i) {
+    CAPTURE(i);
+    const plain::Row& row = after[kPrompt - 1 + i];
+    CHECK(said[i] == static_cast<uint32_t>(std::max_element(row.begin(), row.end()) - row.begin()));
+  }
   CHECK(std::count(said.begin(), said.end(), said[0]) < 60);  // it does not say one thing for ever
 }
 
