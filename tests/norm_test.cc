@@ -9,6 +9,7 @@
 #include "catch2/generators/catch_generators.hpp"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/movement/movement.h"
+#include "kernels/norm/normed_linear.h"
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
@@ -74,8 +75,11 @@ TEST_CASE("layer_norm and rms_norm agree with the reference", "[norm][gpu]") {
                  g.output("plain", layer_norm(x, {}, {}, options));
                  g.output("rms", rms_norm(x, w, options));
                },
-               {.bound = norm_bound(dtype, n), .choices = {{"layer_norm", variant}, {"rms_norm", variant}},
-                .planned = dtype == f16 ? PlannedFor::any : dtype == bf16 ? PlannedFor::device : PlannedFor::both});
+               {.bound = norm_bound(dtype, n),
+                .choices = {{"layer_norm", variant}, {"rms_norm", variant}},
+                .planned = dtype == f16    ? PlannedFor::any
+                           : dtype == bf16 ? PlannedFor::device
+                                           : PlannedFor::both});
 }
 
 TEST_CASE("a bias without a weight, and weights of another type", "[norm][gpu]") {
@@ -185,6 +189,57 @@ TEST_CASE("norms over run-time extents", "[norm][gpu]") {
     };
     check_agrees(device, build, {.bound = norm_bound(f32, 512), .numbers = {{"n", n}}});
   }
+}
+
+// Rows of at most sqrt(k) in size, a weight and a shift of 2 at most, times k weights of 2 at most; gated, times as
+// much again.
+Bound normed_linear_bound(DType dtype, int64_t k) {
+  const double size = 2 * (2 * std::sqrt(static_cast<double>(k)) + 2) * std::sqrt(static_cast<double>(k));
+  return rounding(dtype) +
+         Bound{size * size * 0x1p-23 * (16 + static_cast<double>(k)), 0x1p-23 * (16 + static_cast<double>(k))};
+}
+
+TEST_CASE("normed_linear: what is wrong is said", "[norm]") {
+  CHECK(error_of([](Builder& g) {
+          normed_linear(g.input("x", f32, {2, 3}), g.param("w", f32, {4, 5}));
+        }).ends_with(": normed_linear([2,3], [4,5]): rows of 3 for a matrix of 4"));
+  CHECK(error_of([](Builder& g) {
+          normed_linear(g.input("x", f32, {2, 3}), g.param("w", f32, {3, 5}), {.bias = g.param("b", f32, {4})});
+        }).ends_with(": normed_linear([2,3], [3,5], [4]): the bias is of [5]"));
+}
+
+TEST_CASE("normed_linear agrees with the reference", "[norm][gpu]") {
+  const Device device = device_or_skip();
+  const int64_t rows = GENERATE(0, 1, 5, 35);
+  const DType dtype = rows == 5 ? f16 : f32;
+  CAPTURE(rows);
+  const auto build = [&](Builder& g) {
+    const Tensor x = g.input("x", dtype, {rows, 36}), w = g.param("w", dtype, {36, 70}), b = g.param("b", f32, {70});
+    const Tensor scale = g.param("scale", f32, {36}), shift = g.param("shift", f32, {36});
+    const NormedLinear all = normed_linear(
+        x, w, {.norm = {.weight = scale, .bias = shift}, .bias = b, .activation = Activation::gelu, .keep = true});
+    g.output("all", all.y), g.output("normal", all.normal);
+    const Tensor turned = transpose(g.param("turned", f32, {72, 40}));  // read where it is
+    const Tensor part = slice(turned, {4, 1}, {40, 71});
+    g.output(
+        "gated",
+        normed_linear(x, w, {.norm = {.weight = scale, .centred = false}, .up = part, .activation = Activation::silu})
+            .y);
+    g.output("plain", normed_linear(x, w).y * 2.0f);
+  };
+  check_agrees(device, build, {.bound = normed_linear_bound(dtype, 36)});
+}
+
+TEST_CASE("a large mean does not hide a small variance before a product either", "[norm][gpu]") {
+  const Device device = device_or_skip();
+  std::vector<double> x, w;
+  std::mt19937 random(9);
+  const auto noise = [&] { return std::uniform_real_distribution<double>(-1, 1)(random); };
+  for (int i = 0; i < 256; ++i) x.push_back(1e4 + 0.05 * noise()), w.push_back(noise() + 1);
+  const auto build = [](Builder& g) {
+    g.output("y", normed_linear(g.input("x", f32, {4, 64}), g.param("w", f32, {64, 4})).y);
+  };
+  check_agrees(device, build, {.bound = normed_linear_bound(f32, 64), .given = {{"x", x}, {"w", w}}});
 }
 
 }  // namespace

@@ -36,17 +36,19 @@ struct Sizes {
 
 TEST_CASE("softmax and log_softmax agree with the reference", "[softmax][gpu]") {
   const Device device = device_or_skip();
-  const Sizes sizes = GENERATE(Sizes{{1}, 0, "one element"},  //
-                               Sizes{{3, 0}, 1, "empty rows"}, Sizes{{0, 3}, 1, "no rows"},
-                               Sizes{{100, 3}, 1, "short rows"}, Sizes{{5, 129}, -1, "one more than a power of two"},
-                               Sizes{{7, 64}, -1, "whole vectors"}, Sizes{{3, 1, 4}, -1, "one vector"}, Sizes{{2, 900}, 1, "many vectors"},
-                               Sizes{{2, 5000}, 1, "long rows"}, Sizes{{70, 33}, 0, "columns"},
-                               Sizes{{4, 9, 6}, 1, "the middle"}, Sizes{{2, 1, 3, 2, 5, 2, 1, 2}, 4, "eight axes"});
+  const Sizes sizes =
+      GENERATE(Sizes{{1}, 0, "one element"},  //
+               Sizes{{3, 0}, 1, "empty rows"}, Sizes{{0, 3}, 1, "no rows"}, Sizes{{100, 3}, 1, "short rows"},
+               Sizes{{5, 129}, -1, "one more than a power of two"}, Sizes{{7, 64}, -1, "whole vectors"},
+               Sizes{{3, 1, 4}, -1, "one vector"}, Sizes{{2, 900}, 1, "many vectors"}, Sizes{{2, 5000}, 1, "long rows"},
+               Sizes{{70, 33}, 0, "columns"}, Sizes{{4, 9, 6}, 1, "the middle"},
+               Sizes{{2, 1, 3, 2, 5, 2, 1, 2}, 4, "eight axes"});
   const DType dtype = GENERATE(f32, f16, bf16);
   CAPTURE(sizes.why, name_of(dtype));
   const int64_t n = sizes.x[normalise_axis(sizes.axis, sizes.x.rank())];
   if (dtype != f32 && n != 129 && n != 64) return;
-  const bool vectors = n % 4 == 0 && n > 0 && n < 1000 && normalise_axis(sizes.axis, sizes.x.rank()) == sizes.x.rank() - 1;
+  const bool vectors =
+      n % 4 == 0 && n > 0 && n < 1000 && normalise_axis(sizes.axis, sizes.x.rank()) == sizes.x.rank() - 1;
   const std::string_view variant = vectors ? "vectors" : "rows";
   check_agrees(device, [&](Builder& g) { g.output("y", softmax(g.input("x", dtype, sizes.x), sizes.axis)); },
                {.bound = softmax_bound(dtype, n), .choices = {{"softmax", variant}}});
@@ -73,7 +75,9 @@ TEST_CASE("softmax of special numbers", "[softmax][gpu]") {
     g.output("log_softmax", log_softmax(t));
   };
   check_agrees(device, build_wider,
-               {.bound = log_softmax_bound(f32, 4) + softmax_bound(f32, 4), .choices = {{"softmax", "vectors"}, {"log_softmax", "vectors"}}, .given = {{"x", wider}}});
+               {.bound = log_softmax_bound(f32, 4) + softmax_bound(f32, 4),
+                .choices = {{"softmax", "vectors"}, {"log_softmax", "vectors"}},
+                .given = {{"x", wider}}});
 }
 
 TEST_CASE("what stands before and after softmax joins its kernel", "[softmax][gpu]") {

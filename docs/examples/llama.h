@@ -21,6 +21,7 @@
 #include "kernels/matmul/matmul.h"
 #include "kernels/movement/movement.h"
 #include "kernels/norm/norm.h"
+#include "kernels/norm/normed_linear.h"
 #include "kernels/reduce/arg.h"
 #include "kernels/rope/rope.h"
 #include "rlxgpu/graph/builder.h"
@@ -38,6 +39,7 @@ struct LlamaSize {
   int hidden = 1408;
   int vocabulary = 4096;
   int context = 512;
+  int few_tokens = 32;
 };
 
 constexpr RopeOptions kLlamaRope = {.base = 10000.0f, .sequence_first = true};
@@ -46,7 +48,10 @@ constexpr RopeOptions kLlamaRope = {.base = 10000.0f, .sequence_first = true};
 constexpr Tensor llama_layer(Builder& g, int index, Tensor x, Tensor position, int tokens, const LlamaSize& size) {
   const LayerWeights w(g, index);
   const int d = size.width, q_size = size.heads * size.head, kv_size = size.kv_heads * size.head;
-  const Tensor qkv = matmul(rms_norm(x, w("g1", {d})), w("wqkv", {d, q_size + 2 * kv_size}));  // (token, q k v)
+  const bool few = tokens <= size.few_tokens;
+  const Tensor g1 = w("g1", {d}), wqkv = w("wqkv", {d, q_size + 2 * kv_size});
+  const Tensor qkv = few ? normed_linear(x, wqkv, {.norm = {.weight = g1, .centred = false}}).y
+                         : matmul(rms_norm(x, g1), wqkv);  // (token, q k v)
   const Tensor q = reshape(narrow(qkv, 1, 0, q_size), {1, tokens, size.heads, size.head});
   const Tensor k = reshape(narrow(qkv, 1, q_size, kv_size), {1, tokens, size.kv_heads, size.head});
   const Tensor v = reshape(narrow(qkv, 1, q_size + kv_size, kv_size), {1, tokens, size.kv_heads, size.head});
@@ -58,8 +63,15 @@ constexpr Tensor llama_layer(Builder& g, int index, Tensor x, Tensor position, i
       attention(rope(q, places, kLlamaRope), reshape(narrow(kv, 0, 0, 1), cached), reshape(narrow(kv, 0, 1, 1), cached),
                 {.causal = true, .length = position + tokens, .sequence_first = true});
   x = x + matmul(reshape(mixed, {tokens, q_size}), w("wo", {q_size, d}));
-  const Tensor y = rms_norm(x, w("g2", {d}));
-  const Tensor hidden = swiglu(matmul(y, w("wgate", {d, size.hidden})), matmul(y, w("wup", {d, size.hidden})));
+  const Tensor g2 = w("g2", {d}), gate = w("wgate", {d, size.hidden}), up = w("wup", {d, size.hidden});
+  Tensor hidden;
+  if (few) {
+    hidden =
+        normed_linear(x, gate, {.norm = {.weight = g2, .centred = false}, .up = up, .activation = Activation::silu}).y;
+  } else {
+    const Tensor y = rms_norm(x, g2);
+    hidden = swiglu(matmul(y, gate), matmul(y, up));
+  }
   return x + matmul(hidden, w("wdown", {size.hidden, d}));
 }
 

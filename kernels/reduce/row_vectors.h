@@ -1,4 +1,5 @@
-// RowVectors: how rows of whole vectors of four are given to workgroups by kernels that keep them in registers (norm, softmax).
+// RowVectors: how rows of whole vectors of four are given to workgroups by kernels that keep them in registers (norm,
+// softmax).
 #ifndef KERNELS_REDUCE_ROW_VECTORS_H_
 #define KERNELS_REDUCE_ROW_VECTORS_H_
 

@@ -62,18 +62,19 @@ constexpr void log_softmax_rows_emit(Emit& e) {
   softmax_emit(e, "fn normalised(v : f32, m : f32, s : f32) -> f32 { return (v - m) - log(s); }");
 }
 
-// Rows of whole vectors that lie in memory without gaps, and fit into registers: 32 vectors on a CPU (Mesa unrolls no longer
-// loops), 8 elsewhere.
+// Rows of whole vectors that lie in memory without gaps, and fit into registers: 32 vectors on a CPU (Mesa unrolls no
+// longer loops), 8 elsewhere.
 constexpr RowVectors softmax_vectors(const Call& call, const Target& target) {
   const Shape& shape = call.operand(0).shape;
-  return row_vectors(shape.count() / (shape[shape.rank() - 1] > 0 ? shape[shape.rank() - 1] : 1), shape[shape.rank() - 1], target);
+  return row_vectors(shape.count() / (shape[shape.rank() - 1] > 0 ? shape[shape.rank() - 1] : 1),
+                     shape[shape.rank() - 1], target);
 }
 constexpr bool softmax_vectors_accepts(const Call& call, const Target& target) {
   const Shape& shape = call.operand(0).shape;
   const int last = shape.rank() - 1;
   const View* const view = call.operand_views[0];
-  return normalise_axis(call.attr(0), shape.rank()) == last && shape.symbol(last) < 0 && shape[last] % 4 == 0 && view != nullptr &&
-         is_dense(*view, shape) && softmax_vectors(call, target).held;
+  return normalise_axis(call.attr(0), shape.rank()) == last && shape.symbol(last) < 0 && shape[last] % 4 == 0 &&
+         view != nullptr && is_dense(*view, shape) && softmax_vectors(call, target).held;
 }
 
 constexpr void softmax_vectors_emit(Emit& e, bool log) {

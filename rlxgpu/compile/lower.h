@@ -10,6 +10,9 @@ namespace rlxgpu {
 inline constexpr KernelFile kMapFile(
 #include "rlxgpu/compile/map.wgsl"
 );
+inline constexpr KernelFile kTurnFile(
+#include "rlxgpu/compile/turn.wgsl"
+);
 
 // A long row of workgroups as rows of at most `limit`: group (x, y) is number y * row + x.
 struct FoldedGrid {
@@ -259,7 +262,57 @@ constexpr const Variant* Lowering::best_of(const Call& call, const Vec<const Var
   return best;
 }
 
+// A copy of a view whose last axis is not contiguous in memory, but another one is, in squares; false when it is none such, or
+// its vectors are not whole.
+constexpr bool Lowering::turn_step(int32_t value, int32_t memory) {
+  const TensorType& type = graph_.value(value);
+  const Node& from = graph_.producer(value);
+  const int last = type.shape.rank() - 1;
+  if (from.kind != NodeKind::op || from.op->view == nullptr || bytes_of(type.dtype) != 4 || type.shape.count() < 4096) return false;
+  View inner, view;
+  const int32_t base = strided(graph_.operand(from, 0), inner);
+  if (base < 0 || !from.op->view(call_of(graph_, from), inner, view) || view.strides[last] == 1) return false;
+  int other = -1;
+  for (int axis = 0; axis < last; ++axis) {
+    if (type.shape[axis] > 1 && view.strides[axis] == 1) other = axis;
+  }
+  if (other < 0 || type.shape[other] % 4 != 0 || type.shape[last] % 4 != 0 || view.offset % 4 != 0) return false;
+  Shape matrices;
+  View in_x, in_y;
+  const Strides dense = dense_strides(type.shape);
+  in_x.offset = view.offset;
+  for (int axis = 0; axis <= last; ++axis) {
+    if (axis != other && (type.shape[axis] > 1 && (view.strides[axis] % 4 != 0 || view.strides[axis] < 0))) return false;
+    if (axis == other || axis == last) continue;
+    in_x.strides[matrices.rank()] = view.strides[axis], in_y.strides[matrices.rank()] = dense[axis];
+    matrices.push_back(type.shape[axis]);
+  }
+  const int64_t rows = type.shape[other], cols = type.shape[last], tall = target_.adapter_class == AdapterClass::software ? 1 : 8;
+  const int64_t tiles = matrices.count() * ceil_div(rows / 4, tall) * ceil_div(cols / 4, 8);
+  const FoldedGrid grid = fold_grid(tiles, target_.max_groups);
+  const int64_t words = graph_.value(base).shape.count();
+  if (words % 4 != 0) return false;
+  const Call none;
+  Dispatch(*this, kTurnFile, none, -1, graph_.value(value).node, "turn")
+      .number("kXWords4", words / 4)
+      .number("kYWords4", type.shape.count() / 4)
+      .number("kRows", rows)
+      .number("kCols", cols)
+      .number("kXCol", view.strides[last])
+      .number("kYRow", dense[other])
+      .number("kTall", tall)
+      .number("kTiles", tiles)
+      .number("kGridRow", grid.row)
+      .raw("x", {Ref::Kind::memory, memory_of(base)})
+      .raw("y", {Ref::Kind::memory, memory}, true)
+      .place("x_begin", matrices, in_x)
+      .place("y_begin", matrices, in_y)
+      .grid(grid.row, grid.rows);
+  return true;
+}
+
 constexpr void Lowering::map_step(int32_t value, int32_t memory) {
+  if (turn_step(value, memory)) return;
   const TensorType& type = graph_.value(value);
   const int64_t words = ceil_div(type.shape.count(), per_word(type.dtype));
   if (words == 0) return;

@@ -116,6 +116,7 @@ class Lowering {
   constexpr void describe(int32_t value, int32_t root, Vec<int32_t>& seen, GroupShape& shape) const;
   constexpr void repeat(const LoweredGroup& twin, const LoweredGroup& group);
   constexpr void map_step(int32_t value, int32_t memory);
+  constexpr bool turn_step(int32_t value, int32_t memory);
   constexpr void add_outputs();
   constexpr void store_constant(int32_t value);
   constexpr void store_results(const Node& node);

@@ -168,5 +168,31 @@ TEST_CASE("run-time extents pass through moves of the other axes", "[gpu][moveme
                {.bound = {}, .numbers = {{"n", n}}, .fuse = fuse});
 }
 
+TEST_CASE("large transpositions are turned in squares", "[movement][gpu]") {
+  const Device device = device_or_skip();
+  struct Row {
+    Shape x;
+    IntList order;
+    const char* step;
+  };
+  const Row row = GENERATE(values<Row>({
+      {{100, 68}, {1, 0}, "copy/f32/turn"},
+      {{3, 36, 2, 44}, {3, 2, 0, 1}, "copy/f32/turn"},
+      {{3, 36, 5, 44}, {0, 3, 1, 2}, "copy/f32/map"},  // of 5 there are no whole vectors
+      {{99, 68}, {1, 0}, "copy/f32/map"},
+      {{4, 40, 52}, {1, 0, 2}, "copy/f32/map"},  // the last axis stays
+  }));
+  const auto build = [&](Builder& g) { g.output("y", transpose(g.input("x", f32, row.x), row.order)); };
+  DynamicGraph graph;
+  build(*graph);
+  const Program program = compile(graph.graph(), kPortable);
+  REQUIRE(program.steps.size() == 1);
+  CHECK(view_of(program, kPortable).name(program.steps[0].label) == row.step);
+  check_agrees(device, build, {.bound = {}});
+  check_agrees(
+      device, [](Builder& g) { g.output("y", transpose(narrow(g.input("x", i32, {3, 64, 80}), 2, 8, 72), {0, 2, 1})); },
+      {.bound = {}});
+}
+
 }  // namespace
 }  // namespace rlxgpu::testing

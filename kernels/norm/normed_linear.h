@@ -1,0 +1,173 @@
+// normed_linear(x, w): act(norm(x) w + bias), or gated, in one dispatch: what a transformer does where its layers
+// begin.
+//
+//   auto [hidden, normal] = normed_linear(x, w1, {.norm = {.weight = g, .bias = s}, .bias = b1, .activation =
+//   Activation::gelu}); Tensor h = normed_linear(x, w_gate, {.norm = {.weight = g, .centred = false}, .up = w_up,
+//   .activation = Activation::silu}).y;
+//
+// x: (..., k)   w, up: (k, n)   y: (..., n); `normal` is norm(x), as layer_norm or rms_norm gives it, stored on the way
+// if .keep. With `up`: act(norm(x) w + bias) (norm(x) up). Every workgroup finds the mean and variance of its rows
+// again, so that no dispatch has to do it before. For decoding, where a dispatch costs more than that, and for GPUs
+// that a small product does not fill; a large product on a CPU is faster as layer_norm and matmul (S = 128 by 768 by
+// 3072 on lavapipe: about 1.6 times).
+#ifndef KERNELS_NORM_NORMED_LINEAR_H_
+#define KERNELS_NORM_NORMED_LINEAR_H_
+
+#include <string_view>
+
+#include "kernels/elementwise/functions.h"
+#include "kernels/norm/normed_linear_reference.h"
+#include "rlxgpu/compile/emit.h"
+#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/graph/builder.h"
+
+namespace rlxgpu {
+
+inline constexpr KernelFile kNormedLinearFile(
+#include "kernels/norm/normed_linear.wgsl"
+);
+
+constexpr void normed_linear_infer(Infer& infer) {
+  const NormedLinearAttrs attrs(infer.call().attrs);
+  const Shape &x = infer.shape(0), &w = infer.shape(1);
+  for (int k = 0; k < infer.count(); ++k) {
+    if (!is_float(infer.dtype(k))) return infer.fail("needs floats, not ", name_of(infer.dtype(k)));
+  }
+  if (x.rank() < 1 || w.rank() != 2) return infer.fail("needs rows and a matrix");
+  const Dim width = x.dim(x.rank() - 1);
+  if (!(width == w.dim(0)) || width.symbol >= 0) return infer.fail("rows of ", width.extent, " for a matrix of ", w[0]);
+  if (width.extent == 0) return infer.fail("rows without elements");
+  if (attrs.up >= 0 && !(infer.shape(attrs.up) == w)) return infer.fail("the two matrices differ");
+  const Shape row = {width}, column = {w.dim(1)};
+  for (const int operand : {attrs.scale, attrs.shift}) {
+    if (operand >= 0 && !(infer.shape(operand) == row)) return infer.fail("weight and bias of the norm are of ", row);
+  }
+  if (attrs.bias >= 0 && !(infer.shape(attrs.bias) == column)) return infer.fail("the bias is of ", column);
+  Shape y = x;
+  y.set(x.rank() - 1, w.dim(1));
+  infer.result(infer.dtype(0), y);
+  if (attrs.keep) infer.result(infer.dtype(0), x);
+}
+
+constexpr std::string_view act_text(Activation activation) {
+  switch (activation) {
+    case Activation::gelu:
+      return "fn act(v : f32) -> f32 { return rlx_gelu(v); }";
+    case Activation::silu:
+      return "fn act(v : f32) -> f32 { return v / (1.0f + rlx_exp(-v)); }";
+    default:
+      return {};
+  }
+}
+
+constexpr void normed_linear_emit(Emit& e) {
+  const NormedLinearAttrs attrs(e.call().attrs);
+  const Shape &x = e.call().operand(0).shape, &w = e.call().operand(1).shape;
+  const int64_t k = w[0], n = w[1], m = x.count() / k;
+  const bool software = e.target().adapter_class == AdapterClass::software;
+  const int64_t lanes = software ? 8 : 64;
+  int64_t rows = 1;
+  while (rows < (software ? 16 : 8) && rows < m) rows *= 2;
+  const int64_t tiles = ceil_div(m, rows) * ceil_div(n, lanes);
+  const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
+  const View w_view = e.view(1), u_view = attrs.up >= 0 ? e.view(attrs.up) : w_view;
+  Dispatch dispatch = e.dispatch(kNormedLinearFile);
+  dispatch.number("kM", m)
+      .number("kN", n)
+      .number("kK", k)
+      .number("kWK", static_cast<uint32_t>(w_view.strides[0]))
+      .number("kWN", static_cast<uint32_t>(w_view.strides[1]))
+      .number("kUK", static_cast<uint32_t>(u_view.strides[0]))
+      .number("kUN", static_cast<uint32_t>(u_view.strides[1]))
+      .boolean("kCentred", attrs.centred)
+      .boolean("kGated", attrs.up >= 0)
+      .boolean("kKept", attrs.keep)
+      .real("kEpsilon", attrs.epsilon)
+      .number("kRowsEach", rows)
+      .number("kLanes", lanes)
+      .number("kTiles", tiles)
+      .number("kGridRow", grid.row)
+      .input("x", e.operand(0))
+      .place("w_begin", Shape(), {w_view.offset, {}})
+      .buffer("w", e.operand(1))
+      .flag("GATED", attrs.up >= 0);
+  if (attrs.up >= 0) dispatch.place("u_begin", Shape(), {u_view.offset, {}}).buffer("u", e.operand(attrs.up));
+  dispatch.flag("SCALE", attrs.scale >= 0);
+  if (attrs.scale >= 0) dispatch.input("scale", e.operand(attrs.scale));
+  dispatch.flag("SHIFT", attrs.shift >= 0);
+  if (attrs.shift >= 0) dispatch.input("shift", e.operand(attrs.shift));
+  dispatch.flag("BIAS", attrs.bias >= 0);
+  if (attrs.bias >= 0) dispatch.input("bias", e.operand(attrs.bias));
+  dispatch.output("y", e.result()).flag("KEPT", attrs.keep);
+  if (attrs.keep) dispatch.output("normal", e.result(1));
+  constexpr std::string_view kAsInFile;
+  dispatch.slot("scale_of", attrs.scale >= 0 ? kAsInFile : "fn scale_of(k : u32) -> f32 { return 1.0f; }")
+      .slot("shift_of", attrs.shift >= 0 ? kAsInFile : "fn shift_of(k : u32) -> f32 { return 0.0f; }")
+      .slot("bias_of", attrs.bias >= 0 ? kAsInFile : "fn bias_of(n : u32) -> f32 { return 0.0f; }")
+      .slot("up_of", attrs.up >= 0 ? kAsInFile : "fn up_of(k : u32, n : u32) -> f32 { return 0.0f; }")
+      .slot("keep", attrs.keep ? kAsInFile : "fn keep(i : u32, v : f32) {}")
+      .slot("act", act_text(attrs.activation));
+  if (attrs.activation != Activation::none) dispatch.functions(kExpFunctions);
+  if (attrs.activation == Activation::gelu) dispatch.functions(kErfFunctions);
+  dispatch.grid(grid.row, grid.rows);
+}
+
+inline constexpr Variant kNormedLinearVariants[] = {{"rows", nullptr, normed_linear_emit}};
+
+constexpr Cost normed_linear_cost(const Call& call) {
+  const double matrices = NormedLinearAttrs(call.attrs).up >= 0 ? 2 : 1;
+  const double products =
+      static_cast<double>(call.result().shape.count()) * static_cast<double>(call.operand(1).shape[0]);
+  return {2 * matrices * products + 7.0 * static_cast<double>(call.operand(0).shape.count()), 0};
+}
+
+inline constexpr OpDef kNormedLinear{
+    .name = "normed_linear",
+    .infer = normed_linear_infer,
+    .variants = kNormedLinearVariants,
+    .absorbs_after = true,
+    .cost = normed_linear_cost,
+    .reference = normed_linear_reference,
+};
+
+struct NormedLinearOptions {
+  struct Norm {
+    Tensor weight = {}, bias = {};
+    float epsilon = 1e-5f;
+    bool centred = true;  // layer_norm; false: rms_norm
+  };
+  Norm norm = {};
+  Tensor up = {};    // the matrix that is not gated
+  Tensor bias = {};  // of the product with w
+  Activation activation = Activation::none;
+  bool keep = false;  // the normalised rows are wanted, too
+};
+
+struct NormedLinear {
+  Tensor y, normal;  // normal: only with .keep
+};
+
+constexpr NormedLinear normed_linear(Tensor x, Tensor w, NormedLinearOptions options = {},
+                                     Site site = std::source_location::current()) {
+  const NormedLinearOptions::Norm& norm = options.norm;
+  const int64_t attrs[] = {norm.weight.given(),
+                           norm.bias.given(),
+                           options.up.given(),
+                           options.bias.given(),
+                           norm.centred,
+                           options.keep,
+                           static_cast<int64_t>(options.activation),
+                           attr_of(norm.epsilon)};
+  Tensor operands[6] = {x, w};
+  size_t count = 2;
+  for (const Tensor& optional : {norm.weight, norm.bias, options.up, options.bias}) {
+    if (optional.given()) operands[count++] = optional;
+  }
+  Builder& builder = x.builder();
+  const Tensor y(&builder, builder.append(kNormedLinear, {operands, count}, attrs, site));
+  return {y, options.keep ? result_of(y, 1) : Tensor()};
+}
+
+}  // namespace rlxgpu
+
+#endif  // KERNELS_NORM_NORMED_LINEAR_H_
