@@ -3,6 +3,7 @@
 //   ./dev bench matmul                                                 all of it, about five minutes
 //   ./dev bench matmul --benchmark_filter='f32/512x512x512'            one shape
 //   ./dev bench matmul --benchmark_filter=default --benchmark_out=results.json --benchmark_out_format=json
+//   ./dev bench matmul --choice [f32/512]       a table: the default's time against that of the best variant, in turns
 //
 // Names are matmul/TYPE/[BATCHx]MxKxN/VARIANT; "default" is what a program gets without tuning, and its label says
 // which variant that is. Times are the device's own, of all steps of the product; best_ms is the shortest and
@@ -10,6 +11,7 @@
 // with plain sums in double before they are timed.
 #include <time.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -123,7 +125,11 @@ double process_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-void BM_Matmul(benchmark::State& state, const Case& c, DType dtype, std::string_view variant) {
+double flops_of(const Case& c) { return 2.0 * static_cast<double>(c.batch * c.m * c.n) * static_cast<double>(c.k); }
+
+// A product with both operands given. `variant` empty: what a program gets without tuning.
+Result<Executable<DynamicGraph>> prepare(const Case& c, DType dtype, std::string_view variant, const Elements& a,
+                                         const Elements& b) {
   DynamicGraph graph;
   build(*graph, c, dtype);
   DynamicOptions options;
@@ -132,13 +138,19 @@ void BM_Matmul(benchmark::State& state, const Case& c, DType dtype, std::string_
   options.tuned = false;
   options.sizes = Sizes::baked;
   auto executable = Executable<DynamicGraph>::create(device(), graph, options);
-  if (!executable.ok()) return state.SkipWithError(executable.status().ToString());
-  const Elements a = random_elements(dtype, c.batch * c.m * c.k, 1), b = random_elements(dtype, c.batch * c.k * c.n, 2);
+  if (!executable.ok()) return executable;
   for (const Status& status : {executable->set_elements("a", dtype, c.batch * c.m * c.k, a.words.data()),
                                executable->set_elements("b", dtype, c.batch * c.k * c.n, b.words.data())}) {
-    if (!status.ok()) return state.SkipWithError(status.ToString());
+    if (!status.ok()) return status;
   }
-  const double flops = 2.0 * static_cast<double>(c.batch * c.m * c.n) * static_cast<double>(c.k);
+  return executable;
+}
+
+void BM_Matmul(benchmark::State& state, const Case& c, DType dtype, std::string_view variant) {
+  const Elements a = random_elements(dtype, c.batch * c.m * c.k, 1), b = random_elements(dtype, c.batch * c.k * c.n, 2);
+  auto executable = prepare(c, dtype, variant, a, b);
+  if (!executable.ok()) return state.SkipWithError(executable.status().ToString());
+  const double flops = flops_of(c);
   if (flops <= kCheckedFlops) {
     if (const std::string wrong = check(*executable, c, dtype, a, b); !wrong.empty()) return state.SkipWithError(wrong);
   }
@@ -179,10 +191,20 @@ bool accepts(const Variant& variant, const Case& c, DType dtype) {
   return false;
 }
 
+// The variants that accept a product, each once; without "plain" where that would take minutes.
+std::vector<std::string_view> variants_of(const Case& c, DType dtype) {
+  std::vector<std::string_view> names;
+  for (const Variant& variant : kMatmul.variants) {
+    if (std::find(names.begin(), names.end(), variant.name) != names.end()) continue;
+    if ((variant.name == "plain" && flops_of(c) > 1e8) || !accepts(variant, c, dtype)) continue;
+    names.push_back(variant.name);
+  }
+  return names;
+}
+
 void register_all() {
   for (const DType dtype : {f32, f16, bf16}) {
     for (const Case& c : kCases) {
-      const double flops = 2.0 * static_cast<double>(c.batch * c.m * c.n) * static_cast<double>(c.k);
       const std::string name = "matmul/" + std::string(name_of(dtype)) + "/" + name_of_case(c) + "/";
       const auto add = [&](std::string_view shown, std::string_view variant) {
         benchmark::RegisterBenchmark(name + std::string(shown), BM_Matmul, c, dtype, variant)
@@ -191,23 +213,81 @@ void register_all() {
             ->MinTime(0.1);
       };
       add("default", "");
-      std::string_view seen[32];
-      size_t count = 0;
-      for (const Variant& variant : kMatmul.variants) {
-        bool known = false;
-        for (size_t i = 0; i < count; ++i) known = known || seen[i] == variant.name;
-        if (known || (variant.name == "plain" && flops > 1e8) || !accepts(variant, c, dtype)) continue;
-        seen[count++] = variant.name;
-        add(variant.name, variant.name);
-      }
+      for (const std::string_view variant : variants_of(c, dtype)) add(variant, variant);
     }
   }
+}
+
+struct Contender {
+  std::string name;
+  Executable<DynamicGraph> executable;
+  double best = 0;  // seconds of the device
+};
+
+// One run; false when that fails.
+bool run_once(Contender& contender, std::string* label = nullptr) {
+  const auto steps = contender.executable.engine().profile();
+  if (!steps.ok()) return false;
+  double seconds = 0;
+  for (const StepProfile& step : *steps) {
+    seconds += step.seconds;
+    if (label != nullptr) *label = step.label.substr(step.label.rfind('/') + 1);
+  }
+  if (contender.best == 0 || seconds < contender.best) contender.best = seconds;
+  return true;
+}
+
+// Every variant in turns; those that are three times slower than the best fall out.
+int print_choices(std::string_view filter) {
+  std::printf("%s: what is chosen without tuning, and the best (ms, best of many, in turns)\n\n", device().label().c_str());
+  std::printf("| product | chosen | ms | best | ms | ratio |\n|---|---|---|---|---|---|\n");
+  double worst = 0;
+  for (const DType dtype : {f32, f16}) {
+    for (const Case& c : kCases) {
+      const std::string name = std::string(name_of(dtype)) + "/" + name_of_case(c);
+      if (name.find(filter) == std::string::npos || flops_of(c) > 4e9) continue;
+      const Elements a = random_elements(dtype, c.batch * c.m * c.k, 1), b = random_elements(dtype, c.batch * c.k * c.n, 2);
+      std::vector<Contender> contenders;
+      std::string chosen;
+      std::vector<std::string_view> names = variants_of(c, dtype);
+      names.insert(names.begin(), "");
+      for (const std::string_view variant : names) {
+        if (variant == chosen && !variant.empty()) continue;  // the default's
+        auto executable = prepare(c, dtype, variant, a, b);
+        if (!executable.ok()) return std::fprintf(stderr, "%s\n", executable.status().ToString().c_str()), 1;
+        contenders.push_back({std::string(variant), *std::move(executable)});
+        if (!run_once(contenders.back(), variant.empty() ? &chosen : nullptr)) return 1;  // compiles
+        if (variant.empty()) contenders.back().name = chosen;
+        contenders.back().best = 0;
+      }
+      const std::string first = contenders[0].name;
+      const double budget = flops_of(c) > 1e9 ? 3 : 1;  // seconds for a product
+      double spent = 0;
+      for (int round = 0; round < 200 && (round < 4 || spent < budget); ++round) {
+        for (Contender& contender : contenders) {
+          if (!run_once(contender)) return 1;
+          spent += contender.best;
+        }
+        const auto best = std::min_element(contenders.begin(), contenders.end(), [](const auto& x, const auto& y) { return x.best < y.best; })->best;
+        std::erase_if(contenders, [&](const Contender& contender) { return contender.name != first && contender.best > 3 * best; });
+      }
+      const Contender& best = *std::min_element(contenders.begin(), contenders.end(), [](const auto& x, const auto& y) { return x.best < y.best; });
+      const double ratio = contenders[0].best / best.best;
+      worst = std::max(worst, ratio);
+      std::printf("| %s | %s | %.3f | %s | %.3f | %.2f%s |\n", name.c_str(), first.c_str(), contenders[0].best * 1e3,
+                  best.name.c_str(), best.best * 1e3, ratio, ratio > 1.3 ? " (above 1.3)" : "");
+      std::fflush(stdout);
+    }
+  }
+  std::printf("\nlargest ratio: %.2f\n", worst);
+  return 0;
 }
 
 }  // namespace
 }  // namespace rlxgpu
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "--choice") return rlxgpu::print_choices(argc > 2 ? argv[2] : "");
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   rlxgpu::register_all();
