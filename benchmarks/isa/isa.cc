@@ -1,4 +1,5 @@
-// isa: every matmul specialisation, compiled for a GPU that need not be there, and what its inner loop is made of.
+// isa: specialisations of matmul and fft, compiled for a GPU that need not be there, and what its inner loop is made
+// of.
 //
 //   ./dev isa [FILTER] [--listing]      # rows whose name contains FILTER; --listing prints their instructions, too
 //
@@ -24,6 +25,7 @@
 #include "benchmarks/isa/gpu_compiler.h"
 #include "benchmarks/isa/listing.h"
 #include "kernels/elementwise/elementwise.h"
+#include "kernels/fft/fft.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/movement/movement.h"
 #include "rlxgpu/compile/compile.h"
@@ -70,6 +72,9 @@ constexpr Case kCases[] = {
     {"64x64x8192", f32, 1, 64, 64, 8192},
     {"12 of 128x128x64", f32, 12, 128, 128, 64},
 };
+
+// Points of transforms: one radix each, then several; 1009 is two kernels.
+constexpr int64_t kTransforms[] = {2, 3, 4, 5, 7, 8, 11, 13, 16, 256, 1000, 1024, 2048, 1009, 65536};
 
 void build(Builder& g, const Case& c) {
   const auto matrix = [&](const char* name, int64_t rows, int64_t cols, bool transposed) {
@@ -133,6 +138,36 @@ absl::Status print_row(const GpuCompiler& compiler, const std::string& name, std
   return absl::OkStatus();
 }
 
+// A row for each kernel of each variant of the op, which is all that the graph is.
+absl::Status show(const GpuCompiler& compiler, const OpDef& op, const std::string& what, const Graph& graph,
+                  std::string_view filter, bool listing) {
+  std::vector<std::string> done;
+  for (const Variant& variant : op.variants) {
+    if (std::find(done.begin(), done.end(), variant.name) != done.end()) continue;
+    done.emplace_back(variant.name);
+    const std::string name = absl::StrCat(what, "/", variant.name);
+    if (name.find(filter) == std::string::npos) continue;
+    const Choice choice[] = {{op.name, variant.name}};
+    CompileOptions options;
+    options.choices = choice;
+    const Program program = compile(graph, kNavi31, options);
+    if (!program.error.empty()) return absl::InternalError(std::string(program.error.view()));
+    const ProgramView view = view_of(program, kNavi31);
+    std::vector<bool> shown(view.kernels.specs.size());
+    for (const Step& step : view.steps) {
+      if (!view.name(step.label).ends_with(absl::StrCat("/", variant.name)) || shown[static_cast<size_t>(step.kernel)])
+        continue;
+      shown[static_cast<size_t>(step.kernel)] = true;
+      Text text;
+      render_kernel(view.kernels, step.kernel, text);
+      if (absl::Status status = print_row(compiler, name, text.view(), step, listing); !status.ok()) {
+        return absl::Status(status.code(), absl::StrCat(name, ": ", status.message()));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status run(std::string_view filter, bool listing) {
   absl::StatusOr<GpuCompiler> compiler = GpuCompiler::open();
   if (!compiler.ok()) return compiler.status();
@@ -140,36 +175,20 @@ absl::Status run(std::string_view filter, bool listing) {
   absl::PrintF(
       "| %-42s | wave | VGPRs | spills |   LDS | waves |  fma | wmma |  ds | mem | narrow | other | fma/ds+mem | "
       "wmma/load |\n",
-      "matmul, variant and (m = n = k) case");
+      "matmul (m = n = k) or fft, and variant");
   absl::PrintF("|%s|---|---|---|---|---|---|---|---|---|---|---|---|---|\n", std::string(44, '-'));
   for (const Case& c : kCases) {
-    std::vector<std::string> done;
-    for (const Variant& variant : kMatmul.variants) {
-      if (std::find(done.begin(), done.end(), variant.name) != done.end()) continue;
-      done.emplace_back(variant.name);
-      const std::string name = absl::StrCat(name_of(c.dtype), " ", c.name, "/", variant.name);
-      if (name.find(filter) == std::string::npos) continue;
-      Builder g;
-      build(g, c);
-      const Choice choice[] = {{"matmul", variant.name}};
-      CompileOptions options;
-      options.choices = choice;
-      const Program program = compile(g.graph(), kNavi31, options);
-      if (!program.error.empty()) return absl::InternalError(std::string(program.error.view()));
-      const ProgramView view = view_of(program, kNavi31);
-      std::vector<bool> shown(view.kernels.specs.size());
-      for (const Step& step : view.steps) {
-        if (!view.name(step.label).ends_with(absl::StrCat("/", variant.name)) ||
-            shown[static_cast<size_t>(step.kernel)])
-          continue;
-        shown[static_cast<size_t>(step.kernel)] = true;
-        Text text;
-        render_kernel(view.kernels, step.kernel, text);
-        if (absl::Status status = print_row(*compiler, name, text.view(), step, listing); !status.ok()) {
-          return absl::Status(status.code(), absl::StrCat(name, ": ", status.message()));
-        }
-      }
-    }
+    Builder g;
+    build(g, c);
+    absl::Status status =
+        show(*compiler, kMatmul, absl::StrCat(name_of(c.dtype), " ", c.name), g.graph(), filter, listing);
+    if (!status.ok()) return status;
+  }
+  for (const int64_t n : kTransforms) {
+    Builder g;
+    g.output("y", fft(g.input("x", c64, {64, n})));
+    absl::Status status = show(*compiler, kFft, absl::StrCat("fft ", n), g.graph(), filter, listing);
+    if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }

@@ -164,8 +164,9 @@ inline void fill_plan(std::span<const int64_t> args, std::span<uint32_t> words) 
 }
 
 constexpr void emit_pass(Emit& e, const Job& job, const Pass& pass, int index, Ref from, Ref to) {
-  const bool is_free = job.family == Family::free, is_registers = job.family == Family::registers;
-  const bool by_lanes = is_registers && pass.n % 8 == 0 && pass.n >= 64;
+  const bool is_free = job.family == Family::free, is_registers = in_registers(job.family);
+  // Of 64 points a lane of its own for each, if there are enough (lavapipe, 4096 x 64 as 64 x 64: 1.6 ms by lanes).
+  const bool by_lanes = is_registers && pass.n % 8 == 0 && (pass.n > 64 || (pass.n == 64 && pass.rows < 64));
   const Sharing sharing = sharing_of(pass, job, e.target());
   const Radices radices = radices_of(pass.n, is_free);
   const int64_t rows_each = is_registers ? (by_lanes ? 1 : 8) : sharing.together;
@@ -233,11 +234,15 @@ constexpr bool registers_accepts(const Call& call, const Target& target) {
   return target.adapter_class == AdapterClass::software && target.subgroups && target.subgroup_min == 8 &&
          target.subgroup_max == 8 && !plan(job_of(call, Family::registers, target)).empty();
 }
+constexpr bool unrolled_accepts(const Call& call, const Target& target) {
+  return call.attr(3) > 1024 && is_unit(call.attr(3), Family::unrolled, 0) && registers_accepts(call, target);
+}
 constexpr bool workgroup_accepts(const Call& call, const Target& target) {
   return !plan(job_of(call, Family::workgroup, target)).empty();
 }
 
 inline constexpr Variant kVariants[] = {{"registers", registers_accepts, emit<Family::registers>},
+                                        {"unrolled", unrolled_accepts, emit<Family::unrolled>},
                                         {"workgroup", workgroup_accepts, emit<Family::workgroup>},
                                         {"free", nullptr, emit<Family::free>}};
 

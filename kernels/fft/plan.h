@@ -27,6 +27,7 @@ enum class Norm : uint8_t { backward, forward, ortho };
 // How one pass is computed.
 enum class Family : uint8_t {
   registers,  // by straight code in the registers of a lane or of a subgroup of 8: for adapters that run on a CPU
+  unrolled,   // the same to 4096 points: twice as fast there as two passes, but ten seconds and more to compile
   workgroup,  // through workgroup memory, with all sizes known to the compiler
   free,       // the same with sizes read from a buffer: one kernel for all lengths
 };
@@ -73,9 +74,14 @@ constexpr bool is_smooth(int64_t n) {
   return n == 1;
 }
 
+constexpr bool in_registers(Family family) { return family == Family::registers || family == Family::unrolled; }
+constexpr int64_t most_of(Family family, int64_t memory) {
+  return family == Family::registers ? 1024 : family == Family::unrolled ? 4096 : memory;
+}
+
 // A transform of n points that is one pass.
 constexpr bool is_unit(int64_t n, Family family, int64_t memory) {
-  if (family == Family::registers) return (n <= 64 || (n % 8 == 0 && n <= 1024)) && is_smooth(n);
+  if (in_registers(family)) return (n <= 64 || (n % 8 == 0 && n <= most_of(family, memory))) && is_smooth(n);
   return n <= memory && is_smooth(n);
 }
 
@@ -85,7 +91,7 @@ constexpr Vec<int64_t> split(int64_t n, Family family, int64_t memory) {
   if (!is_smooth(n)) return {};
   int64_t root = 1;
   while (root * root < n) ++root;
-  const int64_t most = family == Family::registers ? 1024 : memory;
+  const int64_t most = most_of(family, memory);
   for (int64_t a = root; a <= most && a <= n; ++a) {
     if (n % a == 0 && is_unit(a, family, memory) && is_unit(n / a, family, memory)) return {n / a, a};
   }

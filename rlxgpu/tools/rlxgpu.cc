@@ -7,6 +7,7 @@
 #include "rlxgpu/tools/devices.h"
 #include "rlxgpu/tools/plot.h"
 #include "rlxgpu/tools/program_command.h"
+#include "rlxgpu/tools/spectrogram.h"
 #include "rlxgpu/tools/tune_command.h"
 
 int main(int argc, char** argv) {
@@ -59,6 +60,17 @@ int main(int argc, char** argv) {
   plots->add_option("--baseline", plot.baseline, "Bars are ratios to the benchmark of this name");
   plots->add_option("--filter", plot.filter, "Only benchmarks whose name contains this");
 
+  rlxgpu::tools::SpectrogramCommand spectrogram;
+  CLI::App* spectrograms = app.add_subcommand("spectrogram", "Draw the spectrum of a sound over time: WAV to PNG");
+  spectrograms->add_option("IN", spectrogram.in, "A WAV file: 8 to 32-bit integers or floats, any channels")->required();
+  spectrograms->add_option("OUT", spectrogram.out, "The PNG file")->required();
+  spectrograms->add_option("--length", spectrogram.length, "Samples of a piece; 1024 unless told");
+  spectrograms->add_option("--hop", spectrogram.hop, "Samples from one piece to the next; 256 unless told");
+  spectrograms->add_option("--window", spectrogram.window, "hann (unless told), hamming, blackman, rectangular");
+  spectrograms->add_option("--mel", spectrogram.mel, "So many mel bands instead of frequencies");
+  spectrograms->add_option("--colors", spectrogram.colors, "viridis (unless told), magma, gray");
+  spectrograms->add_option("--range", spectrogram.range, "From the darkest to the brightest, in dB; 80 unless told");
+
   CLI11_PARSE(app, argc, argv);
   if (*devices) return rlxgpu::tools::devices_command(devices_as_json, std::cout);
   if (*show) return rlxgpu::tools::program_command(program, std::cout, std::cerr);
@@ -66,6 +78,7 @@ int main(int argc, char** argv) {
   if (*calibrates) return rlxgpu::tools::calibrate_command(calibrate, std::cout, std::cerr);
   if (*tunes) return rlxgpu::tools::tune_command(tune, std::cout, std::cerr);
   if (*plots) return rlxgpu::tools::plot_command(plot, std::cout, std::cerr);
+  if (*spectrograms) return rlxgpu::tools::spectrogram_command(spectrogram, std::cout, std::cerr);
   std::cerr << app.help();
   return 2;
 }

@@ -185,6 +185,15 @@ TEST_CASE("fft of every length that programs use", "[fft][gpu]") {
   }
 }
 
+// `./dev fuzz fft`: each length also as the adapter would have it, which is a kernel of its own.
+TEST_CASE("fft of every length to 4096", "[.][every]") {
+  const Device device = device_or_skip();
+  for (int64_t n = 1; n <= 4096; ++n) {
+    check_length(device, n, 1, "free");
+    if (n <= 512 || n % 64 == 0) check_complex(device, n, 1, "");
+  }
+}
+
 TEST_CASE("fft of long signals", "[fft][gpu]") {
   const Device device = device_or_skip();
   const bool fast = has_registers(device);
@@ -214,6 +223,7 @@ TEST_CASE("fft in registers", "[fft][gpu]") {
   } else {  // seconds to compile
     check_complex(device, n, 3, "registers");
   }
+  if (n == 4096) check_complex(device, 2048, 3, "unrolled");
 }
 
 struct Sizes {
