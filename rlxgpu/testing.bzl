@@ -50,14 +50,14 @@ _adapter_test = rule(
     test = True,
 )
 
-def rlxgpu_gpu_test(name, adapters = ADAPTERS, size = "medium", timeout = None, shard_count = None, flaky = False, args = [], tags = [], visibility = None, **kwargs):
+def rlxgpu_gpu_test(name, adapters = ADAPTERS, size = "medium", timeout = "long", shard_count = None, flaky = False, args = [], tags = [], visibility = None, **kwargs):
     """One program, one test for each adapter.
 
     Args:
       name: of the program; a test's name has "_" and the adapter after it.
       adapters: those on which to run it.
       size: of each test, as for cc_test.
-      timeout: of each test.
+      timeout: of each test. Long, because drivers compile kernels when they first meet them.
       shard_count: of each test.
       flaky: as for cc_test.
       args: given to the program by each test.
