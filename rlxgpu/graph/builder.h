@@ -39,7 +39,7 @@ class Tensor {
   constexpr int32_t id() const { return id_; }
   constexpr bool valid() const { return id_ >= 0; }  // false after an error
   constexpr bool given() const { return builder_ != nullptr; }  // false for Tensor(): an operand that is left out
-  constexpr const Shape& shape() const;              // of a valid tensor; an empty shape otherwise
+  constexpr Shape shape() const;        // of a valid tensor; an empty shape otherwise. A copy: nodes move as graphs grow
   constexpr DType dtype() const;
 
  private:
@@ -221,13 +221,7 @@ constexpr Tensor result_of(Tensor first, int k) {
 
 // ---------------------------------------------------------------------------------------------------
 
-namespace internal {
-inline constexpr Shape kNoShape;
-}
-
-constexpr const Shape& Tensor::shape() const {
-  return valid() ? builder_->graph().value(id_).shape : internal::kNoShape;
-}
+constexpr Shape Tensor::shape() const { return valid() ? builder_->graph().value(id_).shape : Shape(); }
 constexpr DType Tensor::dtype() const { return valid() ? builder_->graph().value(id_).dtype : f32; }
 
 template <typename... Parts>

@@ -1,0 +1,118 @@
+// quantize and its relatives, and the gate of a mixture of experts.
+#include "kernels/quantize/quantize.h"
+
+#include <cmath>
+#include <string>
+
+#include "catch2/catch_test_macros.hpp"
+#include "catch2/generators/catch_generators.hpp"
+#include "kernels/gate/gate.h"
+#include "tests/support/agree.h"
+#include "tests/support/gpu.h"
+#include "tests/support/tolerance.h"
+
+namespace rlxgpu::testing {
+namespace {
+
+std::string error_of(const Build& build) {
+  Builder g;
+  build(g);
+  const std::string error(g.graph().error.view());
+  return error.substr(error.find(": ") + 2);
+}
+
+TEST_CASE("quantize: what is wrong is said", "[quantize]") {
+  const auto x = [](Builder& g) { return g.input("x", f32, {4, 6}); };
+  CHECK(error_of([&](Builder& g) { quantize(x(g), g.param("s", f32, {5}), u8); }) == "quantize([4,6], [5]): axis 1 wants 6 scales, or one for all");
+  CHECK(error_of([&](Builder& g) { quantize(x(g), g.param("s", f32, {4}), u8, {.axis = 2}); }) == "quantize([4,6], [4]): axis 2 does not exist");
+  CHECK(error_of([&](Builder& g) { quantize(x(g), g.param("s", f32, {4, 6}), i8, {.block = 4}); }) == "quantize([4,6], [4,6]): blocks of 4 along axis 1 want scales of [4,2]");
+  CHECK(error_of([&](Builder& g) { quantize(x(g), g.param("s", f32, {}), i32); }) == "quantize: a zero point of i32, u8 or i8 are possible");
+  CHECK(error_of([&](Builder& g) { dynamic_quantize(x(g), i32); }) == "dynamic_quantize: i32 is wanted, u8 or i8 are possible");
+  CHECK(error_of([&](Builder& g) { dynamic_quantize(x(g), u8, {.axis = 1, .block = 4}); }) == "dynamic_quantize([4,6]): blocks of 4 do not divide the axis");
+  CHECK(error_of([&](Builder& g) { group_limited_gate(x(g), {.groups = 4}); }) == "group_limited_gate([4,6]): the experts do not make 4 equal groups");
+  CHECK(error_of([&](Builder& g) { group_limited_gate(x(g), {.groups = 3, .top_k = 3}); }) == "group_limited_gate([4,6]): 3 experts are wanted of 1 groups of 2");
+}
+
+// Scales that are powers of two, so that every quotient is exact: halves, and what does not fit, show.
+TEST_CASE("halves round to even and large numbers become the last integer", "[quantize][gpu]") {
+  const Device device = device_or_skip();
+  const std::vector<double> x = {0.25, 0.75, -0.25, -0.75, 1.25, 63.5, 64, 1000, -64, -1000, HUGE_VAL, -HUGE_VAL};
+  const DType dtype = GENERATE(u8, i8);
+  check_agrees(device, [&](Builder& g) {
+    Tensor t = g.input("x", f32, {12}), scale = g.literal(0.5, f32), zero = g.literal(dtype == u8 ? 128 : -3, dtype);
+    Tensor q = quantize(t, scale, zero);
+    g.output("q", q), g.output("y", dequantize(q, scale, zero)), g.output("around", quantize(t, scale, dtype));
+    g.output("fake", fake_quantize(t, scale, zero));
+  }, {.bound = {}, .given = {{"x", x}}});
+}
+
+TEST_CASE("scales of every granularity", "[quantize][gpu]") {
+  const Device device = device_or_skip();
+  struct Case {
+    Shape x, scale;
+    QuantizeOptions options;
+  };
+  const Case c = GENERATE(Case{{5, 7}, {}, {}}, Case{{5, 7}, {7}, {}}, Case{{5, 7}, {5}, {.axis = 0}}, Case{{5, 7}, {5, 3}, {.axis = 1, .block = 3}},
+                          Case{{6, 2, 3}, {2, 2, 3}, {.axis = 0, .block = 3}}, Case{{0, 4}, {4}, {}}, Case{{3}, {3}, {.axis = 0}});
+  const DType dtype = GENERATE(f32, f16);
+  std::vector<double> scales;
+  for (int64_t i = 0; i < c.scale.count(); ++i) scales.push_back(std::ldexp(1.0, static_cast<int>(i % 5) - 6));
+  check_agrees(device, [&](Builder& g) {
+    Tensor scale = g.param("scale", dtype, c.scale), zero = g.param("zero", u8, c.scale);
+    Tensor q = quantize(g.input("x", dtype, c.x), scale, zero, c.options);
+    g.output("q", q), g.output("y", dequantize(q, scale, zero, c.options));
+  }, {.bound = {}, .given = {{"scale", scales}}});
+}
+
+TEST_CASE("dynamic_quantize fits its scales to the numbers", "[quantize][gpu]") {
+  const Device device = device_or_skip();
+  const QuantizeOptions options = GENERATE(QuantizeOptions{.axis = kWholeTensor}, QuantizeOptions{.axis = 0}, QuantizeOptions{.axis = -1}, QuantizeOptions{.axis = 1, .block = 4});
+  const DType dtype = GENERATE(u8, i8);
+  const auto build = [&](Builder& g) {
+    const Quantized made = dynamic_quantize(g.input("x", f32, {6, 8}), dtype, options);
+    g.output("scale", made.scale), g.output("q", cast(made.values, f32)), g.output("zero", cast(made.zero_point, f32));
+  };
+  // A quotient near a half may round to either side: integers are off by one at most; scales by a few ulps.
+  check_agrees(device, build, {.bound = {1, 4 * 0x1p-23}});
+  check_agrees(device, build, {.bound = {}, .given = {{"x", std::vector<double>(48)}}});
+}
+
+TEST_CASE("a quantised tensor is back within half a step", "[quantize][gpu]") {
+  const Device device = device_or_skip();
+  check_agrees(device, [&](Builder& g) {
+    Tensor x = g.input("x", f32, {5, 33});
+    const Quantized made = dynamic_quantize(x, u8, {.axis = 0});
+    Tensor off = abs(dequantize(made.values, made.scale, made.zero_point, {.axis = 0}) - x) / reshape(made.scale, {5, 1});
+    g.output("few", cast(le(off, 0.501f), f32));
+    g.output("all", cast(ge(off, 0.0f), f32));  // 1 everywhere
+  }, {.bound = {}});
+}
+
+TEST_CASE("group_limited_gate agrees with the reference", "[gate][gpu]") {
+  const Device device = device_or_skip();
+  const GateOptions options = GENERATE(GateOptions{.groups = 4, .top_groups = 2, .top_k = 3, .scale = 2.5f}, GateOptions{.groups = 1, .top_groups = 1, .top_k = 2},
+                                       GateOptions{.groups = 12, .top_groups = 5, .top_k = 4}, GateOptions{.groups = 4, .top_groups = 4, .top_k = 12});
+  const Shape shape = GENERATE(Shape{12}, Shape{7, 12}, Shape{0, 12}, Shape{2, 3, 12});
+  // Scores as a sigmoid gives them.
+  check_agrees(device, [&](Builder& g) {
+    const Gated made = group_limited_gate(sigmoid(g.input("x", f32, shape)), options);
+    g.output("weights", made.weights), g.output("experts", made.experts);
+  }, {.bound = {0, 32 * 0x1p-23}});
+}
+
+TEST_CASE("a group counts by its two best, and the chosen are inside the best groups", "[gate][gpu]") {
+  const Device device = device_or_skip();
+  DynamicGraph graph;
+  // The best expert (0.9) is alone in its group: 0.9 + 0.1 is less than 0.6 + 0.5.
+  const Gated made = group_limited_gate(graph->input("x", f32, {6}), {.groups = 2, .top_groups = 1, .top_k = 2});
+  graph->output("weights", made.weights), graph->output("experts", made.experts);
+  auto executable = Executable<DynamicGraph>::create(device, graph);
+  REQUIRE(executable.status().ToString() == "OK");
+  REQUIRE(executable->set("x", std::vector<float>{0.9f, 0.1f, 0.0f, 0.5f, 0.6f, 0.2f}).ok());
+  executable->run();
+  CHECK(*executable->get<int32_t>("experts") == std::vector<int32_t>{4, 3});
+  CHECK(std::abs((*executable->get<float>("weights"))[0] - 0.6f / 1.1f) < 1e-6f);
+}
+
+}  // namespace
+}  // namespace rlxgpu::testing
