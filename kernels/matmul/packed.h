@@ -183,17 +183,19 @@ constexpr bool matmul_packed_split_accepts(const Call& call, const Target& targe
          8 * call.result().shape.count() * 4 <= static_cast<int64_t>(target.max_binding_bytes);
 }
 
-// From 64 x 64 x 64 on it is faster than "rows" (lavapipe: 0.067 against 0.120 ms, SwiftShader: 0.40 against 0.53).
+// From 64 x 64 x 64 on it is faster than "rows" (lavapipe: 0.067 against 0.120 ms, SwiftShader: 0.40 against 0.53); types
+// that must be copied first, from 128 x 128 x 128 on.
 constexpr bool matmul_packed_prefers(const Call& call, const Target& target) {
   if (target.adapter_class != AdapterClass::software || !matmul_packed_accepts(call, target)) return false;
   const MatmulLayout layout = matmul_sizes(call);
-  return layout.m > 16 && layout.n > 16 && layout.batches * layout.m * layout.n * layout.k >= 64 * 64 * 64;
+  const int64_t least = call.operand(0).dtype == f32 && call.operand(1).dtype == f32 ? 64 : 128;
+  return layout.m > 16 && layout.n > 16 && layout.batches * layout.m * layout.n * layout.k >= least * least * least;
 }
 
 // Long sums and too few tiles for the threads of a CPU.
 constexpr bool matmul_packed_split_prefers(const Call& call, const Target& target) {
   return matmul_packed_prefers(call, target) && matmul_packed_split_accepts(call, target) &&
-         packed::tiles_of(matmul_sizes(call)) < 4;
+         packed::tiles_of(matmul_sizes(call)) < 4 && matmul_sizes(call).k >= 512;
 }
 
 constexpr void matmul_packed_emit(Emit& e) {
