@@ -27,7 +27,7 @@ enum class Norm : uint8_t { backward, forward, ortho };
 // How one pass is computed.
 enum class Family : uint8_t {
   registers,  // by straight code in the registers of a lane or of a subgroup of 8: for adapters that run on a CPU
-  unrolled,   // the same to 4096 points: twice as fast there as two passes, but ten seconds and more to compile
+  unrolled,   // the same to 4096 points in one pass: ten seconds and more to compile, and not faster yet than two passes
   workgroup,  // through workgroup memory, with all sizes known to the compiler
   free,       // the same with sizes read from a buffer: one kernel for all lengths
 };
