@@ -122,7 +122,7 @@ constexpr void norm_vectors_emit(Emit& e) {
     const int bias = 1 + norm.has_weight;
     dispatch.slot("b_load4", load4_text<'b'>(e.call().operand(bias).dtype)).raw("b", e.operand(bias));
   }
-  dispatch.output("y", e.result())
+  dispatch.output4("y", e.result())
       .slot("affine", affine_text(norm, true))
       .grid(rows.grid.row, rows.grid.rows, 1, norm.first > 0 && rows.grid.rows == 1 ? shape.symbol(0) : -1);
 }

@@ -85,7 +85,7 @@ constexpr void softmax_vectors_emit(Emit& e, bool log) {
   dispatch.boolean("kLog", log)
       .slot("x_load4", load4_text<'x'>(e.call().operand(0).dtype))
       .raw("x", e.operand(0))
-      .output("y", e.result())
+      .output4("y", e.result())
       .slot("decay", kDecayText)
       .grid(rows.grid.row, rows.grid.rows, 1, shape.rank() > 1 && rows.grid.rows == 1 ? shape.symbol(0) : -1);
 }

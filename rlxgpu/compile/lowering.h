@@ -226,7 +226,10 @@ class Dispatch {
     return *this;
   }
   // y_put(i, v): element i of the result, after the maps that follow the op, wherever they want it.
-  constexpr Dispatch& output(std::string_view name, Ref to) {
+  constexpr Dispatch& output(std::string_view name, Ref to) { return write(name, to, false); }
+  // The same for a kernel that calls nothing but y_put4, and y_put4 for every element.
+  constexpr Dispatch& output4(std::string_view name, Ref to) { return write(name, to, true); }
+  constexpr Dispatch& write(std::string_view name, Ref to, bool fours) {
     SlotUse use;
     use.name = find(KernelFile::Kind::output, name);
     if (to.kind == Ref::Kind::memory) {
@@ -242,8 +245,9 @@ class Dispatch {
       making_ = root;
       const int32_t stored = node_ == root_ ? value : graph.node(root).results.first;
       use.value = localise(stored);
-      use.binding = bind_write(lowering_.memory_of(stored), false);
       use.place = place_of(use.value);
+      const bool whole = fours && use.place < 0 && lowering_.next_root(root_) < 0 && bytes_of(graph.value(stored).dtype) == 4;
+      use.binding = bind_write(lowering_.memory_of(stored), false, whole);
       pools_.slots.push_back(use);
     }
     making_ = root_;
@@ -345,9 +349,9 @@ class Dispatch {
   }
   constexpr DType dtype_of_memory(int32_t memory) const { return lowering_.memory()[static_cast<size_t>(memory)].type.dtype; }
   constexpr int32_t bind_read(int32_t memory) { return bind(memory, {dtype_of_memory(memory), false, false, false}); }
-  constexpr int32_t bind_write(int32_t memory, bool whole_words) {
+  constexpr int32_t bind_write(int32_t memory, bool whole_words, bool fours = false) {
     const DType dtype = dtype_of_memory(memory);
-    return bind(memory, {dtype, true, !whole_words && per_word(dtype) > 1, false});
+    return bind(memory, {dtype, true, !whole_words && per_word(dtype) > 1, false, fours});
   }
 
   constexpr int32_t add_local(const LocalValue& local, int32_t value) {

@@ -156,7 +156,7 @@ class KernelRenderer {
 
   constexpr void declare(int binding, const BindingType& type) {
     out_ << "@group(0) @binding(" << binding << ") var<storage, " << (type.writes ? "read_write" : "read") << "> b" << binding
-         << " : array<" << word_type(type) << ">;\n";
+         << " : array<" << (type.fours ? "vec4<" : "") << word_type(type) << (type.fours ? ">" : "") << ">;\n";
   }
   static constexpr std::string_view word_type(const BindingType& type) {
     if (type.shares_words) return "atomic<u32>";
@@ -288,11 +288,13 @@ class KernelRenderer {
       const LocalValue& given = values()[static_cast<size_t>(use.given)];
       const std::string_view given_at = use.place < 0 ? "i" : "e";
       if (use.place >= 0) place(name, values()[static_cast<size_t>(use.place)], given.shape.count());
-      out_ << "fn " << name << "_put(" << given_at << " : u32, v : " << wgsl_of(register_of(given.dtype)) << ") {\n";
-      if (use.place >= 0) find_place(name);
-      out_ << "  let stored = " << name << "_map(i, v);\n";
-      store(type, use.binding);
-      out_ << "}\n";
+      if (!type.fours) {
+        out_ << "fn " << name << "_put(" << given_at << " : u32, v : " << wgsl_of(register_of(given.dtype)) << ") {\n";
+        if (use.place >= 0) find_place(name);
+        out_ << "  let stored = " << name << "_map(i, v);\n";
+        store(type, use.binding);
+        out_ << "}\n";
+      }
       if (four) put4(name, use, type, wgsl_of(register_of(given.dtype)));
     } else {
       out_ << "fn " << name << "_word(w : u32) {\n";
@@ -353,7 +355,12 @@ class KernelRenderer {
       return;
     }
     if (use.place >= 0) find_place(name);
+    if (type.fours) out_ << "  b" << binding << "[i / 4u] = vec4<" << word_type(type) << ">(";
     for (int first = 0; first < 4; first += lanes) {
+      if (type.fours) {
+        out_ << (first > 0 ? ", " : "") << name << "_map(i + " << first << "u, v." << kParts[first] << ')' << (first == 3 ? ");\n" : "");
+        continue;
+      }
       if (lanes == 1) {
         out_ << "  b" << binding << "[i + " << first << "u] = " << name << "_map(i + " << first << "u, v." << kParts[first] << ");\n";
         continue;

@@ -61,6 +61,7 @@ struct BindingType {
   bool writes = false;
   bool shares_words = false;  // packed elements of one word are written by different invocations
   bool raw = false;           // declared by the kernel file itself
+  bool fours = false;         // written in whole vectors of four only
   constexpr bool operator==(const BindingType&) const = default;
 };
 
