@@ -1,7 +1,7 @@
 /*/**/R"wgsl(*/
 // As softmax.wgsl, for rows of whole vectors that lie in memory one after another and fit into registers: an invocation keeps
 // kEach vectors of four neighbours, kLanes apart; kLanes invocations share a row. Two barriers for a row. On lavapipe
-// 1024 x 1024: 1.5 ms, where softmax.wgsl takes 7.3.
+// 1024 x 1024: 4.7 ms of processor time, where softmax.wgsl takes 12.7.
 //#params
 const kRows = 64u;
 const kVectors = 16u;  // in a row
