@@ -16,12 +16,6 @@
 namespace rlxgpu::testing {
 namespace {
 
-std::string error_of(const Build& build) {
-  Builder g;
-  build(g);
-  return std::string(g.graph().error.view());
-}
-
 TEST_CASE("attention: what is wrong is said", "[attention]") {
   const auto of = [](Shape q, Shape k, Shape v, AttentionOptions options = {}) {
     return error_of(

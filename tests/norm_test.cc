@@ -17,12 +17,6 @@
 namespace rlxgpu::testing {
 namespace {
 
-std::string error_of(const Build& build) {
-  Builder g;
-  build(g);
-  return std::string(g.graph().error.view());
-}
-
 TEST_CASE("norms: what is wrong is said", "[norm]") {
   CHECK(error_of([](Builder& g) {
           layer_norm(g.input("x", i32, {2, 3}));

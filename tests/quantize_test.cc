@@ -14,23 +14,16 @@
 namespace rlxgpu::testing {
 namespace {
 
-std::string error_of(const Build& build) {
-  Builder g;
-  build(g);
-  const std::string error(g.graph().error.view());
-  return error.substr(error.find(": ") + 2);
-}
-
 TEST_CASE("quantize: what is wrong is said", "[quantize]") {
   const auto x = [](Builder& g) { return g.input("x", f32, {4, 6}); };
-  CHECK(error_of([&](Builder& g) { quantize(x(g), g.param("s", f32, {5}), u8); }) == "quantize([4,6], [5]): axis 1 wants 6 scales, or one for all");
-  CHECK(error_of([&](Builder& g) { quantize(x(g), g.param("s", f32, {4}), u8, {.axis = 2}); }) == "quantize([4,6], [4]): axis 2 does not exist");
-  CHECK(error_of([&](Builder& g) { quantize(x(g), g.param("s", f32, {4, 6}), i8, {.block = 4}); }) == "quantize([4,6], [4,6]): blocks of 4 along axis 1 want scales of [4,2]");
-  CHECK(error_of([&](Builder& g) { quantize(x(g), g.param("s", f32, {}), i32); }) == "quantize: a zero point of i32, u8 or i8 are possible");
-  CHECK(error_of([&](Builder& g) { dynamic_quantize(x(g), i32); }) == "dynamic_quantize: i32 is wanted, u8 or i8 are possible");
-  CHECK(error_of([&](Builder& g) { dynamic_quantize(x(g), u8, {.axis = 1, .block = 4}); }) == "dynamic_quantize([4,6]): blocks of 4 do not divide the axis");
-  CHECK(error_of([&](Builder& g) { group_limited_gate(x(g), {.groups = 4}); }) == "group_limited_gate([4,6]): the experts do not make 4 equal groups");
-  CHECK(error_of([&](Builder& g) { group_limited_gate(x(g), {.groups = 3, .top_k = 3}); }) == "group_limited_gate([4,6]): 3 experts are wanted of 1 groups of 2");
+  CHECK(message_of([&](Builder& g) { quantize(x(g), g.param("s", f32, {5}), u8); }) == "quantize([4,6], [5]): axis 1 wants 6 scales, or one for all");
+  CHECK(message_of([&](Builder& g) { quantize(x(g), g.param("s", f32, {4}), u8, {.axis = 2}); }) == "quantize([4,6], [4]): axis 2 does not exist");
+  CHECK(message_of([&](Builder& g) { quantize(x(g), g.param("s", f32, {4, 6}), i8, {.block = 4}); }) == "quantize([4,6], [4,6]): blocks of 4 along axis 1 want scales of [4,2]");
+  CHECK(message_of([&](Builder& g) { quantize(x(g), g.param("s", f32, {}), i32); }) == "quantize: a zero point of i32, u8 or i8 are possible");
+  CHECK(message_of([&](Builder& g) { dynamic_quantize(x(g), i32); }) == "dynamic_quantize: i32 is wanted, u8 or i8 are possible");
+  CHECK(message_of([&](Builder& g) { dynamic_quantize(x(g), u8, {.axis = 1, .block = 4}); }) == "dynamic_quantize([4,6]): blocks of 4 do not divide the axis");
+  CHECK(message_of([&](Builder& g) { group_limited_gate(x(g), {.groups = 4}); }) == "group_limited_gate([4,6]): the experts do not make 4 equal groups");
+  CHECK(message_of([&](Builder& g) { group_limited_gate(x(g), {.groups = 3, .top_k = 3}); }) == "group_limited_gate([4,6]): 3 experts are wanted of 1 groups of 2");
 }
 
 // Scales that are powers of two, so that every quotient is exact: halves, and what does not fit, show.

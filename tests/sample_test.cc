@@ -19,18 +19,11 @@ TEST_CASE("threefry gives its published answers", "[random]") {
   CHECK(threefry_2x32({0x13198a2eu, 0x03707344u}, {0x243f6a88u, 0x85a308d3u}) == TwoWords{0xc4923a9cu, 0x483df7a0u});
 }
 
-std::string error_of(const Build& build) {
-  Builder g;
-  build(g);
-  const std::string error(g.graph().error.view());
-  return error.substr(error.find(": ") + 2);
-}
-
 TEST_CASE("random numbers and sampling: what is wrong is said", "[random]") {
-  CHECK(error_of([](Builder& g) { rng_uniform(g.input("s", f32, {}), {3}); }) == "rng_uniform([], u32[3]): a seed is one u32, as g.scalar(\"seed\", u32) is");
-  CHECK(error_of([](Builder& g) { dropout(g.input("x", f32, {3}), 1, g.scalar("s", u32)); }) == "dropout: a probability from 0 to below 1 is wanted");
-  CHECK(error_of([](Builder& g) { sample(g.input("x", f32, {}), g.scalar("s", u32)); }) == "sample([]): takes rows of logits");
-  CHECK(error_of([](Builder& g) { sample(g.input("x", f32, {3}), g.scalar("s", u32), {.top_p = 0}); }) ==
+  CHECK(message_of([](Builder& g) { rng_uniform(g.input("s", f32, {}), {3}); }) == "rng_uniform([], u32[3]): a seed is one u32, as g.scalar(\"seed\", u32) is");
+  CHECK(message_of([](Builder& g) { dropout(g.input("x", f32, {3}), 1, g.scalar("s", u32)); }) == "dropout: a probability from 0 to below 1 is wanted");
+  CHECK(message_of([](Builder& g) { sample(g.input("x", f32, {}), g.scalar("s", u32)); }) == "sample([]): takes rows of logits");
+  CHECK(message_of([](Builder& g) { sample(g.input("x", f32, {3}), g.scalar("s", u32), {.top_p = 0}); }) ==
         "sample: temperature and top_k are at least 0, top_p is above 0 and at most 1, min_p from 0 to 1");
 }
 

@@ -21,12 +21,6 @@
 namespace rlxgpu::testing {
 namespace {
 
-std::string error_of(const Build& build) {
-  Builder g;
-  build(g);
-  return std::string(g.graph().error.view());
-}
-
 TEST_CASE("rope, embedding and kv_append: what is wrong is said", "[rope]") {
   CHECK(error_of([](Builder& g) {
           rope(g.input("x", f32, {2, 3}), g.input("p", u32, {2}));

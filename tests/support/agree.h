@@ -24,6 +24,18 @@ namespace rlxgpu::testing {
 
 using Build = std::function<void(Builder&)>;
 
+// What is wrong with a graph: "file.cc:12: sum([2,3]): ...", or "".
+inline std::string error_of(const Build& build) {
+  Builder g;
+  build(g);
+  return std::string(g.graph().error.view());
+}
+// The same without file and line.
+inline std::string message_of(const Build& build) {
+  const std::string error = error_of(build);
+  return error.substr(error.find(": ") + 2);
+}
+
 enum class PlannedFor { both, device, any };
 
 struct Agreement {
