@@ -68,7 +68,8 @@ TEST_CASE("subgroup_matrix in all its ways to read", "[matmul][gpu]") {
   const Device device = device_or_skip();
   const DType dtype = GENERATE(f16, f32);
   if (!has_units(device, dtype)) SKIP("no matrix units for " << name_of(dtype));
-  for (const Product& p : kProducts) check(device, "subgroup_matrix", dtype, p);
+  // Software adapters take seconds for each of these kernels. Where elements come from is the same for both types.
+  for (size_t i = 0; i < kProducts.size(); i += dtype == f16 ? 1 : 3) check(device, "subgroup_matrix", dtype, kProducts[i]);
   check(device, "subgroup_matrix", dtype, {2, 67, 65, 37, false, false, "copied, for nothing is whole"});
   check(device, "subgroup_matrix", dtype, {1, 64, 65, 40, true, false, "b copied, for its rows are not whole"});
 }

@@ -12,10 +12,11 @@
 // file's //#params, or one computed from such, that only function bodies use, where WGSL lets it be any number (not the
 // length of an array, say); a literal above 1 in the code that the machine writes for extents, places, inputs and
 // outputs. The sizes of a step are one tensor of u32 in a constant buffer, bound after the kernel's own bindings. A
-// kernel that has no binding left keeps its literals.
+// kernel that has no binding left, of those that every device has, keeps its literals.
 #ifndef RLXGPU_COMPILE_FREE_SIZES_H_
 #define RLXGPU_COMPILE_FREE_SIZES_H_
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <map>
@@ -311,7 +312,7 @@ inline void free_sizes(Program& program, std::vector<std::string>& texts, const 
   kernels.reserve(texts.size());  // `known` points into them
   for (size_t k = 0; k < texts.size(); ++k) {
     KernelSpec spec = pools.specs[k];
-    const bool has_room = static_cast<uint32_t>(spec.bindings.count) < target.max_storage_buffers;
+    const bool has_room = static_cast<uint32_t>(spec.bindings.count) < std::min(target.max_storage_buffers, kPortable.max_storage_buffers);
     kernels.push_back(has_room ? internal::free_kernel(texts[k], *spec.file, spec.bindings.count) : internal::FreeKernel{texts[k], {}});
     const auto [found, added] = known.emplace(kernels.back().text, static_cast<int32_t>(free_texts.size()));
     renamed.push_back(found->second);

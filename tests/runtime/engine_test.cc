@@ -173,6 +173,7 @@ TEST_CASE("constants are in the program", "[gpu]") {
   p.tensor("c", BufferRole::constant, f32, {3});
   const int y = p.tensor("y", BufferRole::output, f32, {3});
   for (const float value : {1.0f, 2.0f, 4.0f}) p.program.words.push_back(std::bit_cast<uint32_t>(value));
+  p.program.buffers[0].words = {0, 3};
   p.step(kDouble, {{"c"}, {"y", true}}, {1, 1, 1});
   Engine engine = make(p);
   engine.run();
