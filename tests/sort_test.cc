@@ -20,7 +20,7 @@ TEST_CASE("sort: what is wrong is said", "[sort]") {
   CHECK(message_of([](Builder& g) { topk(g.input("x", f32, {2, 3}), -1); }) == "topk: -1 elements are wanted");
 }
 
-struct Sizes2 {
+struct Case {
   Shape x;
   int axis;
   int64_t k;
@@ -28,7 +28,7 @@ struct Sizes2 {
 };
 
 // Numbers of which many are equal, so that the order of equal ones shows.
-Build sorts(const Sizes2& sizes, DType dtype) {
+Build sorts(const Case& sizes, DType dtype) {
   return [=](Builder& g) {
     Tensor x = g.input("x", dtype, sizes.x);
     g.output("up", argsort(x, sizes.axis));
@@ -40,10 +40,10 @@ Build sorts(const Sizes2& sizes, DType dtype) {
 
 TEST_CASE("argsort, sort and topk agree with the reference", "[sort][gpu]") {
   const Device device = device_or_skip();
-  const Sizes2 sizes = GENERATE(Sizes2{{1}, 0, 1, "one element"}, Sizes2{{3, 0}, 1, 0, "empty rows"}, Sizes2{{0, 3}, 1, 2, "no rows"},
-                                Sizes2{{7, 2}, 1, 1, "pairs"}, Sizes2{{5, 3}, 1, 0, "none of three"}, Sizes2{{3, 65}, -1, 64, "one more than a block"},
-                                Sizes2{{2, 700}, 1, 5, "many runs, few kept"}, Sizes2{{70, 33}, 0, 33, "columns"},
-                                Sizes2{{2, 1, 3, 2, 5, 2, 1, 2}, 4, 3, "eight axes"});
+  const Case sizes = GENERATE(Case{{1}, 0, 1, "one element"}, Case{{3, 0}, 1, 0, "empty rows"}, Case{{0, 3}, 1, 2, "no rows"},
+                                Case{{7, 2}, 1, 1, "pairs"}, Case{{5, 3}, 1, 0, "none of three"}, Case{{3, 65}, -1, 64, "one more than a block"},
+                                Case{{2, 700}, 1, 5, "many runs, few kept"}, Case{{70, 33}, 0, 33, "columns"},
+                                Case{{2, 1, 3, 2, 5, 2, 1, 2}, 4, 3, "eight axes"});
   const std::string_view variant = GENERATE("block", "merge");
   CAPTURE(sizes.why, variant);
   for (const DType dtype : {f32, i8}) {
