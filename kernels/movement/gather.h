@@ -123,9 +123,7 @@ constexpr void gather_nd_at(At& at) {
   for (int i = 0; i < last; ++i) which[i] = at.coord(i);
   for (int i = 0; i < batch; ++i) source[i] = at.coord(i);
   for (int i = 0; i < depth; ++i) {
-    Text part;
-    part << i << 'u';
-    which[last] = Name(part.view());
+    which[last] = name_of(int64_t{i});
     source[batch + i] = checked_index(at, 1, at.operand(1, which), x[batch + i]);
   }
   for (int i = batch + depth; i < x.rank(); ++i) source[i] = at.coord(i - batch - depth + last);

@@ -164,10 +164,11 @@ class Fuser {
   // Tells the operands of a map at which coordinates its group reads them.
   constexpr void pass_on(const Node& node, int32_t group, const Use& use) {
     const Shape& shape = graph_.value(node.results.first).shape;
+    const int32_t repeats = node.op->reads == nullptr ? use.repeats : use.repeats * node.op->reads(call_of(graph_, node));
     for (int k = 0; k < node.operands.count; ++k) {
       const int32_t operand = graph_.operand(node, k);
       const bool same = node.op->relabels || (!node.op->moves && !is_view(node) && graph_.value(operand).shape == shape);
-      add_use(operand, group, same ? use.coords : fresh(), use.repeats, use.last, use.kernel);
+      add_use(operand, group, same ? use.coords : fresh(), repeats, use.last, use.kernel);
     }
   }
 

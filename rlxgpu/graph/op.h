@@ -109,6 +109,7 @@ struct OpDef {
   bool (*view)(const Call&, const View& operand, View& result) = nullptr;  // map op without code; false: not possible
   bool moves = false;   // map op that reads operands at other coordinates than the result's; implied by `view`
   bool keeps = false;   // map op whose result always has memory of its own: others do not compute it again
+  int (*reads)(const Call&) = nullptr;  // how many elements of each operand one of the result takes; null: one
   bool relabels = false;  // element i of the result is element i of the operand, whatever the shapes
   Functions wgsl = {};  // functions that `at` calls; each text is put into a kernel once
 

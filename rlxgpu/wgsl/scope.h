@@ -29,6 +29,12 @@ struct Name {
 constexpr Text& operator<<(Text& out, const Name& name) { return out << name.view(); }
 
 inline constexpr Name kZero{"0u"};
+// A coordinate that is known.
+constexpr Name name_of(int64_t coordinate) {
+  Text text;
+  text << coordinate << 'u';
+  return Name(text.view());
+}
 
 // One coordinate for each axis.
 struct Coords {

@@ -1,0 +1,299 @@
+// lstm, gru and rnn over whole sequences, as ONNX defines them, in one or two directions.
+//
+//   auto [y, h, c] = lstm(x, {.w = w, .r = r, .bias = b}, {.direction = Direction::both});
+//
+// x: (time, batch, input)   w: (directions, gates * hidden, input)   r: (directions, gates * hidden, hidden)
+// bias: (directions, 2 gates * hidden), that of w, then that of r   initial_h, initial_c: (directions, batch, hidden)
+// lengths: i32 (batch)      peepholes: (directions, 3 hidden), i, o, f
+// y: (time, directions, batch, hidden), zero beyond a sequence's end   h, c: (directions, batch, hidden), the last ones
+// Gates are i, o, f, c for lstm, z, r, h for gru. What the input adds to all gates is one product over all times; all
+// steps are one dispatch, in which a workgroup owns a few sequences of a direction. Computed in f32 whatever the
+// storage type.
+#ifndef KERNELS_RECURRENT_RECURRENT_H_
+#define KERNELS_RECURRENT_RECURRENT_H_
+
+#include <cstdint>
+#include <source_location>
+#include <string_view>
+
+#include "kernels/elementwise/arithmetic.h"
+#include "kernels/elementwise/functions.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/movement/concat.h"
+#include "kernels/movement/expand.h"
+#include "kernels/movement/reshape.h"
+#include "kernels/movement/slice.h"
+#include "kernels/movement/transpose.h"
+#include "kernels/recurrent/attributes.h"
+#include "kernels/recurrent/reference.h"
+#include "rlxgpu/compile/emit.h"
+#include "rlxgpu/graph/builder.h"
+
+namespace rlxgpu {
+
+enum class Direction { forward, reverse, both };
+
+struct RecurrentWeights {
+  Tensor w, r;
+  Tensor bias = {}, initial_h = {}, initial_c = {}, lengths = {}, peepholes = {};  // may be left out
+};
+struct RecurrentOptions {
+  Direction direction = Direction::forward;
+  bool linear_before_reset = false;  // gru: the reset gate is applied to the product, not to h
+  bool coupled = false;              // lstm: the forget gate is 1 - i
+  float clip = 0;                    // above 0: sums are clamped to [-clip, clip] before gates' activations
+  std::span<const CellActivation> activations =
+      {};  // f, g, h (gru: f, g; rnn: f) of each direction; empty: sigmoid and tanh
+};
+struct Recurrent {
+  Tensor y, h, c;  // c: lstm only
+};
+
+inline constexpr KernelFile kRecurrentFile(
+#include "kernels/recurrent/recurrent.wgsl"
+);
+
+namespace internal {
+
+constexpr void recurrent_infer(Infer& infer) {
+  const RecurrentAttributes a(infer.call().attrs);
+  const Shape &x = infer.shape(0), &r = infer.shape(1);
+  if (!is_float(infer.dtype(0)) || !is_float(infer.dtype(1))) return infer.fail("takes floats");
+  const int64_t gates = gates_of(a.kind);
+  if (r.rank() != 3 || r[2] != gates * r[1])
+    return infer.fail("recurrent weights need ", gates, " hidden x hidden matrices for each direction");
+  if (x.rank() != 3 || x[2] != r[0] * r[2])
+    return infer.fail("what the input gives does not fit ", r[0], " directions of ", r[2], " sums");
+  if (x.dynamic()) return infer.fail("run-time extents are not possible: give lengths");
+  const int states = a.kind == RecurrentKind::lstm ? 2 : 1;
+  const auto wants = [&](int bit, const Shape& shape, std::string_view what) {
+    if ((a.given & bit) == 0 || infer.shape(a.operand(bit)) == shape) return true;
+    infer.fail(what, " must be ", shape);
+    return false;
+  };
+  if (!wants(kHasInitial, {states, r[0], x[1], r[1]}, "initial states")) return;
+  if (!wants(kHasLengths, {x[1]}, "lengths")) return;
+  if (!wants(kHasExtra, {r[0], (a.kind == RecurrentKind::lstm ? 3 : 1) * r[1]}, "peepholes")) return;
+  if ((a.given & kHasLengths) != 0 && infer.dtype(a.operand(kHasLengths)) != i32) return infer.fail("lengths are i32");
+  infer.result(infer.dtype(0), {x[0], r[0], x[1], r[1]});
+  infer.result(infer.dtype(0), {states, r[0], x[1], r[1]});
+}
+
+// One activation of f32 v, as WGSL.
+constexpr void write_activation(Text& out, const CellActivation& a) {
+  const auto number = [](float v) { return Hex{std::bit_cast<uint32_t>(v)}; };
+  const auto alpha = [&]() -> Text& { return out << "bitcast<f32>(" << number(a.alpha) << "u)"; };
+  const auto beta = [&]() -> Text& { return out << "bitcast<f32>(" << number(a.beta) << "u)"; };
+  switch (a.kind) {
+    case CellActivationKind::sigmoid:
+      out << "1.0f / (1.0f + rlx_exp(-v))";
+      break;
+    case CellActivationKind::tanh:
+      out << "rlx_tanh(v)";
+      break;
+    case CellActivationKind::relu:
+      out << "max(v, 0.0f)";
+      break;
+    case CellActivationKind::affine:
+      alpha() << " * v + ", beta();
+      break;
+    case CellActivationKind::leaky_relu:
+      out << "select(v, ", alpha() << " * v, v < 0.0f)";
+      break;
+    case CellActivationKind::thresholded_relu:
+      out << "select(v, 0.0f, v < ", alpha() << ')';
+      break;
+    case CellActivationKind::scaled_tanh:
+      alpha() << " * rlx_tanh(", beta() << " * v)";
+      break;
+    case CellActivationKind::hard_sigmoid:
+      out << "clamp(", alpha() << " * v + ", beta() << ", 0.0f, 1.0f)";
+      break;
+    case CellActivationKind::elu:
+      out << "select(v, ", alpha() << " * rlx_expm1(v), v < 0.0f)";
+      break;
+    case CellActivationKind::softsign:
+      out << "v / (1.0f + abs(v))";
+      break;
+    case CellActivationKind::softplus:
+      out << "rlx_softplus(v)";
+      break;
+  }
+}
+constexpr void write_activations(Text& out, std::span<const int64_t> attrs) {
+  const RecurrentAttributes a(attrs);
+  for (int which = 0; which < 3; ++which) {
+    const CellActivation &first = a.activation(0, which), &second = a.activation(1, which);
+    out << "fn act_" << "fgh"[which] << "(d : u32, v : f32) -> f32 {\n  ";
+    if (!(first == second)) {
+      out << "if (d == 1u) { return ";
+      write_activation(out, second);
+      out << "; }\n  ";
+    }
+    out << "return ";
+    write_activation(out, first);
+    out << ";\n}\n";
+  }
+}
+
+constexpr void recurrent_emit(Emit& e) {
+  const RecurrentAttributes a(e.call().attrs);
+  const Shape &x = e.call().operand(0).shape, &r = e.call().operand(1).shape;
+  const int64_t steps = x[0], rows = x[1], directions = r[0], hidden = r[1];
+  const bool software = e.target().adapter_class == AdapterClass::software;
+  const bool lstm = a.kind == RecurrentKind::lstm, gru = a.kind == RecurrentKind::gru;
+  const bool reset_first = gru && !a.linear_before_reset;
+  // As many workgroups as fill the device, before any owns several sequences; one subgroup where barriers are dear.
+  const int64_t fill = software ? 4 : 64, planes = lstm ? 3 : reset_first ? 4 : 2;
+  int64_t tile = 1;
+  while (tile < 4 && 2 * tile * fill <= rows * directions && planes * 2 * tile * hidden * 4 <= 16384) tile *= 2;
+  int64_t lanes = 8;
+  while (!software && lanes < hidden && lanes < 256) lanes *= 2;
+  const int64_t groups = ceil_div(rows, tile), state = planes * tile * hidden;
+  const bool held = state * 4 <= 16384;  // workgroup memory that every device has
+  const Ref weights = e.dense(1);
+  const Ref scratch = held ? Ref() : e.scratch(f32, {groups * directions, state});
+  Dispatch dispatch = e.dispatch(kRecurrentFile);
+  dispatch.functions(kExpFunctions)
+      .functions(kHyperbolicFunctions)
+      .functions(kLogFunctions)
+      .functions(kSoftplusFunctions);
+  dispatch.number("kSteps", steps)
+      .number("kRows", rows)
+      .number("kDirections", directions)
+      .number("kHidden", hidden)
+      .number("kGates", gates_of(a.kind))
+      .number("kTile", tile)
+      .number("kGroups", groups)
+      .number("kLanes", lanes)
+      .number("kState", state)
+      .real("kClip", a.clip)
+      .number("kReverse", a.reverse);
+  dispatch.flag("INITIAL", (a.given & kHasInitial) != 0)
+      .flag("LENGTHS", (a.given & kHasLengths) != 0)
+      .flag("EXTRA", (a.given & kHasExtra) != 0)
+      .flag("HELD", held)
+      .flag("LSTM", lstm)
+      .flag("GRU", gru && !reset_first)
+      .flag("RESET_FIRST", reset_first)
+      .flag("RNN", a.kind == RecurrentKind::rnn)
+      .flag("COUPLED", a.coupled);
+  dispatch.input("x", e.operand(0)).buffer("r", weights);
+  if ((a.given & kHasInitial) != 0) dispatch.input("initial", e.operand(a.operand(kHasInitial)));
+  if ((a.given & kHasLengths) != 0) dispatch.input("lengths", e.operand(a.operand(kHasLengths)));
+  if ((a.given & kHasExtra) != 0) dispatch.input("extra", e.operand(a.operand(kHasExtra)));
+  if (!held) dispatch.raw("state", scratch, true);
+  dispatch.output("y", e.result(0))
+      .output("last", e.result(1))
+      .slot("activations", write_activations, e.call().attrs)
+      .grid(groups * directions);
+}
+
+inline constexpr Variant kRecurrentVariants[] = {{"resident", nullptr, recurrent_emit}};
+
+constexpr Cost recurrent_cost(const Call& call) {
+  return {2.0 * static_cast<double>(call.operand(0).shape.count() * call.operand(1).shape[1]), 0};
+}
+
+}  // namespace internal
+
+inline constexpr OpDef kRecurrent = {
+    .name = "recurrent",
+    .infer = internal::recurrent_infer,
+    .variants = internal::kRecurrentVariants,
+    .cost = internal::recurrent_cost,
+    .reference = reference::recurrent,
+};
+
+namespace internal {
+
+constexpr Recurrent recurrent(Tensor x, const RecurrentWeights& weights, const RecurrentOptions& options,
+                              RecurrentKind kind, Site site) {
+  Builder& g = x.builder();
+  const Recurrent nothing = {{&g, -1}, {&g, -1}, {&g, -1}};
+  if (!g.ok() || !x.valid() || !weights.w.valid() || !weights.r.valid()) return nothing;
+  const auto fail = [&](const auto&... why) {
+    g.fail(site, site.called, '(', x.shape(), ", ", weights.w.shape(), ", ", weights.r.shape(), "): ", why...);
+    return nothing;
+  };
+  const int64_t directions = options.direction == Direction::both ? 2 : 1, gates = gates_of(kind);
+  const Shape in = x.shape(), w = weights.w.shape(), r = weights.r.shape();
+  if (in.rank() != 3) return fail("takes (time, batch, input)");
+  const int64_t hidden = r.rank() == 3 ? r[2] : 0;
+  if (hidden < 1 || r != Shape{directions, gates * hidden, hidden})
+    return fail("recurrent weights must be (", directions, ", ", gates, " hidden, hidden)");
+  if (w != Shape{directions, gates * hidden, in[2]})
+    return fail("input weights must be ", Shape{directions, gates * hidden, in[2]});
+  if (in[0] < 1) return fail("there is no time");
+  const int64_t sums = directions * gates * hidden;
+
+  RecurrentAttributes a;
+  a.kind = kind;
+  a.reverse = options.direction == Direction::forward ? 0 : options.direction == Direction::reverse ? 1 : 2;
+  a.linear_before_reset = options.linear_before_reset, a.coupled = options.coupled, a.clip = options.clip;
+  const int wanted = kind == RecurrentKind::lstm ? 3 : kind == RecurrentKind::gru ? 2 : 1;
+  const auto each = static_cast<int64_t>(options.activations.size());
+  if (each != 0 && each != wanted * directions) return fail(each, " activations, not ", wanted * directions);
+  for (int i = 0; i < 6; ++i) {
+    const bool squash = kind == RecurrentKind::rnn || i % 3 != 0;
+    a.activations[i] = {squash ? CellActivationKind::tanh : CellActivationKind::sigmoid};
+    if (each != 0 && i % 3 < wanted && i / 3 < directions)
+      a.activations[i] = options.activations[static_cast<size_t>(i / 3 * wanted + i % 3)];
+  }
+
+  // One product for all times and directions.
+  Tensor given = matmul(x, transpose(reshape(weights.w, {sums, in[2]}, site), {1, 0}, site));  // (time, batch, sums)
+  Tensor shift;  // gru with linear_before_reset: the recurrent bias of h, which is added before the reset
+  if (weights.bias.given()) {
+    if (weights.bias.shape() != Shape{directions, 2 * gates * hidden})
+      return fail("the bias must be ", Shape{directions, 2 * gates * hidden});
+    const Tensor halves = reshape(weights.bias, {directions, 2, gates, hidden}, site);
+    Tensor of_w = reshape(narrow(halves, 1, 0, 1, site), {sums}, site),
+           of_r = reshape(narrow(halves, 1, 1, 1, site), {directions, gates, hidden}, site);
+    if (kind == RecurrentKind::gru && a.linear_before_reset) {
+      shift = reshape(narrow(of_r, 1, 2, 1, site), {directions, hidden}, site);
+      const Tensor none = expand(g.literal(0, weights.bias.dtype()), {directions, 1, hidden}, site);
+      of_r = concat({narrow(of_r, 1, 0, 2, site), none}, 1, site);
+    }
+    given = given + (of_w + reshape(of_r, {sums}, site));
+  }
+  const Tensor r_by_k = transpose(weights.r, {0, 2, 1}, site);  // (direction, k, gate and unit)
+  Vec<Tensor> operands = {given, r_by_k};
+  const Shape state = {directions, in[1], hidden};
+  if (weights.initial_h.given() || weights.initial_c.given()) {
+    const Tensor zeros = expand(g.literal(0, x.dtype()), state, site);
+    const Tensor h = weights.initial_h.given() ? weights.initial_h : zeros,
+                 c = weights.initial_c.given() ? weights.initial_c : zeros;
+    if (h.shape() != state || c.shape() != state) return fail("initial states must be ", state);
+    operands.push_back(kind == RecurrentKind::lstm ? stack({h, c}, 0, site) : unsqueeze(h, {0}, site));
+    a.given |= kHasInitial;
+  }
+  if (weights.lengths.given()) operands.push_back(weights.lengths), a.given |= kHasLengths;
+  if (kind == RecurrentKind::lstm && weights.peepholes.given()) shift = weights.peepholes;
+  if (shift.given()) operands.push_back(shift), a.given |= kHasExtra;
+  const Vec<int64_t> attrs = a.attrs();
+  const Tensor y(&g, g.append(kRecurrent, {operands.data(), operands.size()}, {attrs.data(), attrs.size()}, site));
+  const Tensor last = result_of(y, 1);
+  if (!g.ok()) return nothing;
+  const Tensor h = reshape(narrow(last, 0, 0, 1, site), state, site);
+  return {y, h, kind == RecurrentKind::lstm ? reshape(narrow(last, 0, 1, 1, site), state, site) : Tensor()};
+}
+
+}  // namespace internal
+
+constexpr Recurrent lstm(Tensor x, const RecurrentWeights& weights, const RecurrentOptions& options = {},
+                         Site site = std::source_location::current()) {
+  return internal::recurrent(x, weights, options, RecurrentKind::lstm, site.as("lstm"));
+}
+constexpr Recurrent gru(Tensor x, const RecurrentWeights& weights, const RecurrentOptions& options = {},
+                        Site site = std::source_location::current()) {
+  return internal::recurrent(x, weights, options, RecurrentKind::gru, site.as("gru"));
+}
+constexpr Recurrent rnn(Tensor x, const RecurrentWeights& weights, const RecurrentOptions& options = {},
+                        Site site = std::source_location::current()) {
+  return internal::recurrent(x, weights, options, RecurrentKind::rnn, site.as("rnn"));
+}
+
+}  // namespace rlxgpu
+
+#endif  // KERNELS_RECURRENT_RECURRENT_H_
