@@ -1,0 +1,34 @@
+#include "rlxgpu/load/onnx/importers.h"
+
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "rlxgpu/load/onnx/node.h"
+
+namespace rlxgpu::onnx {
+namespace {
+
+using Key = std::pair<std::string_view, std::string_view>;  // domain, op
+
+std::map<Key, const OpImporter*> all_importers() {
+  const Importers families[] = {
+      activation_importers(),  cast_importers(),     control_importers(),
+      elementwise_importers(), movement_importers(), reduce_importers(),
+  };
+  std::map<Key, const OpImporter*> all;
+  for (const Importers& family : families) {
+    for (const OpImporter& importer : family) all.emplace(Key(importer.domain, importer.op), &importer);
+  }
+  return all;
+}
+
+}  // namespace
+
+const OpImporter* find_importer(std::string_view domain, std::string_view op) {
+  static const std::map<Key, const OpImporter*>& all = *new std::map<Key, const OpImporter*>(all_importers());
+  const auto found = all.find(Key(domain, op));
+  return found == all.end() ? nullptr : found->second;
+}
+
+}  // namespace rlxgpu::onnx

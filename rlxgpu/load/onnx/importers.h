@@ -1,0 +1,22 @@
+// The importers of each family: ops_<family>.cc. A new family is a line here and one in importers.cc.
+#ifndef RLXGPU_LOAD_ONNX_IMPORTERS_H_
+#define RLXGPU_LOAD_ONNX_IMPORTERS_H_
+
+#include <span>
+
+#include "rlxgpu/load/onnx/node.h"
+
+namespace rlxgpu::onnx {
+
+using Importers = std::span<const OpImporter>;
+
+Importers activation_importers();
+Importers cast_importers();
+Importers control_importers();
+Importers elementwise_importers();
+Importers movement_importers();
+Importers reduce_importers();
+
+}  // namespace rlxgpu::onnx
+
+#endif  // RLXGPU_LOAD_ONNX_IMPORTERS_H_

@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "rlxgpu/load/mapped_file.h"
+#include "rlxgpu/load/onnx/importer.h"
+#include "rlxgpu/load/onnx/onnx.h"
+
+namespace rlxgpu::onnx {
+namespace {
+
+Status error_of(const std::vector<NodeError>& errors) {
+  std::string text;
+  bool unsupported = true;
+  for (const NodeError& error : errors) {
+    unsupported = unsupported && error.refusal.unsupported;
+    absl::StrAppend(&text, errors.size() > 1 ? "\n  " : "", error.node, " (", error.op, "): ", error.refusal.why);
+  }
+  if (errors.size() > 1) text = absl::StrCat(errors.size(), " things in the way of this ONNX model:", text);
+  return unsupported ? absl::UnimplementedError(text) : absl::InvalidArgumentError(text);
+}
+
+void count_ops(std::span<const NodeDef> nodes, std::map<std::string, int>& counts) {
+  for (const NodeDef& node : nodes) {
+    ++counts[node.domain.empty() ? node.op : node.domain + "." + node.op];
+    for (const Attribute& a : node.attributes) {
+      if (a.graph != nullptr) count_ops(a.graph->nodes, counts);
+    }
+  }
+}
+
+Result<Model> import(const ModelDef& def, const LoadOptions& options) {
+  if (def.opsets.empty()) return absl::InvalidArgumentError("the ONNX model names no opset");
+  std::set<int> bound;
+  for (;;) {
+    Model model;
+    Importer importer(*model.graph, def, options);
+    importer.import_model(bound);
+    const size_t before = bound.size();
+    for (const int input : importer.wanted()) bound.insert(input);
+    if (bound.size() > before) continue;  // again, with these known from the beginning
+    if (!importer.errors().empty()) return error_of(importer.errors());
+    model.inputs = std::move(importer.inputs);
+    model.outputs = std::move(importer.outputs);
+    model.parameters = std::move(importer.parameters);
+    model.opsets = def.opsets;
+    std::map<std::string, int> counts;
+    count_ops(def.graph.nodes, counts);
+    for (const FunctionDef& function : def.functions) count_ops(function.nodes, counts);
+    model.ops.assign(counts.begin(), counts.end());
+    return model;
+  }
+}
+
+const Port* find(const std::vector<Port>& ports, std::string_view name) {
+  const auto found = std::find_if(ports.begin(), ports.end(), [&](const Port& port) { return port.name == name; });
+  return found == ports.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+const Port* Model::find_input(std::string_view name) const { return find(inputs, name); }
+const Port* Model::find_output(std::string_view name) const { return find(outputs, name); }
+
+Status Model::upload(const Weights& weights) const {
+  for (const Parameter& parameter : parameters) {
+    Result<std::vector<std::byte>> bytes = carried(parameter.elements);
+    if (!bytes.ok())
+      return absl::InvalidArgumentError(absl::StrCat("weight \"", parameter.name, "\": ", bytes.status().message()));
+    bytes->resize(storage_bytes(*carrier_of(parameter.elements.type()), parameter.elements.count()));
+    const Status status = weights.set(parameter.name, *carrier_of(parameter.elements.type()),
+                                      shape_of(parameter.elements.shape()), *bytes);
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+Result<Model> load(std::span<const std::byte> bytes, const LoadOptions& options, const std::string& folder) {
+  Result<ModelDef> def = parse_model(bytes, folder);
+  if (!def.ok()) return def.status();
+  return import(*def, options);
+}
+
+Result<Model> load(const std::string& path, const LoadOptions& options) {
+  Result<MappedFile> file = MappedFile::open(path);
+  if (!file.ok()) return file.status();
+  Result<Model> model = load(
+      file->bytes(), options,
+      std::filesystem::path(path).parent_path().empty() ? "." : std::filesystem::path(path).parent_path().string());
+  if (model.ok()) return model;
+  const absl::Status status = model.status();
+  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+}
+
+Result<Session> Session::create(const Device& device, const Model& model, const DynamicOptions& options) {
+  DynamicOptions with_weights = options;
+  if (!with_weights.engine.weights) {
+    with_weights.engine.weights = Weights(device);
+    if (Status status = model.upload(with_weights.engine.weights); !status.ok()) return status;
+  }
+  Result<Executable<DynamicGraph>> executable = Executable<DynamicGraph>::create(device, model.graph, with_weights);
+  if (!executable.ok()) return executable.status();
+  Session session;
+  session.executable_ = *std::move(executable);
+  session.inputs_ = model.inputs;
+  session.outputs_ = model.outputs;
+  return session;
+}
+
+Status Session::set(std::string_view name, const HostTensor& elements) {
+  const Port* port = find(inputs_, name);
+  if (port == nullptr) return absl::NotFoundError(absl::StrCat("the model has no input \"", name, "\""));
+  if (elements.type() != port->type || elements.shape() != port->shape) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input \"", name, "\" is of another type or shape than the model was loaded for"));
+  }
+  if (port->bound || executable_.count(port->graph_name) < 0) return {};  // nothing reads it at run time
+  Result<std::vector<std::byte>> bytes = carried(elements);
+  if (!bytes.ok()) return absl::InvalidArgumentError(absl::StrCat("input \"", name, "\": ", bytes.status().message()));
+  return executable_.set_elements(port->graph_name, *carrier_of(port->type), elements.count(), bytes->data());
+}
+
+Result<HostTensor> Session::get(std::string_view name) {
+  const Port* port = find(outputs_, name);
+  if (port == nullptr) return absl::NotFoundError(absl::StrCat("the model has no output \"", name, "\""));
+  const DType dtype = *carrier_of(port->type);
+  const int64_t count = executable_.count(port->graph_name);
+  std::vector<std::byte> bytes(storage_bytes(dtype, count));
+  if (Status status = executable_.get_elements(port->graph_name, dtype, count, bytes.data()); !status.ok())
+    return status;
+  return widened(port->type, port->shape, bytes);
+}
+
+}  // namespace rlxgpu::onnx

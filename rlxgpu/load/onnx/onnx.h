@@ -1,0 +1,93 @@
+// Model: an ONNX model as a graph of rlxgpu's, with its weights; Session: the model on a device.
+//
+//   Result<onnx::Model> model = onnx::load("model.onnx", {.extents = {{"batch", 1}}});
+//   if (!model.ok()) return model.status();               // all nodes that cannot be imported, each with the reason
+//   Result<onnx::Session> session = onnx::Session::create(device, *model);
+//   session->set("x", x);   session->run();
+//   Result<onnx::HostTensor> y = session->get("y");
+//
+// Opsets 7 to 25. Shapes are fixed when the model is loaded: symbolic extents get their sizes from options. Shape
+// arithmetic is done then (fold.h), every other op runs on the device. Integers of 64 bits are held in 32 there
+// (host_tensor.h). Unimplemented: a valid model that asks for more than rlxgpu does; InvalidArgument: not a valid
+// model.
+#ifndef RLXGPU_LOAD_ONNX_ONNX_H_
+#define RLXGPU_LOAD_ONNX_ONNX_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rlxgpu/dynamic.h"
+#include "rlxgpu/load/onnx/host_tensor.h"
+#include "rlxgpu/runtime/device.h"
+#include "rlxgpu/runtime/status.h"
+#include "rlxgpu/runtime/weights.h"
+
+namespace rlxgpu::onnx {
+
+using HostTensors = std::map<std::string, HostTensor, std::less<>>;
+
+struct LoadOptions {
+  std::map<std::string, int64_t> extents = {};  // sizes of symbolic extents
+  // Elements of some inputs. Their shapes fix symbolic extents; and where an op has to know an operand before it can
+  // have a shape (Reshape's second), they are used as constants: Model::bound() lists these inputs.
+  HostTensors given = {};
+  std::string weight_prefix = {};  // before the names of weights, where models share a Weights
+};
+
+// An input or output of the model.
+struct Port {
+  std::string name;
+  ElementType type = ElementType::f32;
+  std::vector<int64_t> shape;
+  std::string graph_name;  // in the graph, which may not have it: an input that nothing reads
+  bool bound = false;      // its elements were used when the model was loaded
+};
+
+struct Parameter {
+  std::string name;  // in the graph
+  HostTensor elements;
+};
+
+struct Model {
+  DynamicGraph graph;
+  std::vector<Port> inputs, outputs;
+  std::vector<Parameter> parameters;
+  std::vector<std::pair<std::string, int>> ops;  // of the file, with how often each is used
+  std::map<std::string, int64_t> opsets;
+
+  const Port* find_input(std::string_view name) const;
+  const Port* find_output(std::string_view name) const;
+  // Uploads all weights.
+  Status upload(const Weights& weights) const;
+};
+
+Result<Model> load(const std::string& path, const LoadOptions& options = {});
+// Of bytes in memory; `folder` is where external data lies.
+Result<Model> load(std::span<const std::byte> bytes, const LoadOptions& options = {}, const std::string& folder = "");
+
+// What runs a model: conversions of types at its interface, and an Executable.
+class Session {
+ public:
+  // Weights that `options` names are used if the model's were uploaded to them before; else they are uploaded here.
+  static Result<Session> create(const Device& device, const Model& model, const DynamicOptions& options = {});
+
+  // Of the input's type and shape. Setting a bound input is an error unless nothing changes.
+  Status set(std::string_view name, const HostTensor& elements);
+  Run run() { return executable_.run(); }
+  Result<HostTensor> get(std::string_view name);
+  Executable<DynamicGraph>& executable() { return executable_; }
+
+ private:
+  Executable<DynamicGraph> executable_;
+  std::vector<Port> inputs_, outputs_;
+};
+
+}  // namespace rlxgpu::onnx
+
+#endif  // RLXGPU_LOAD_ONNX_ONNX_H_
