@@ -76,6 +76,7 @@ class Fuser {
     int32_t coords = kNone;  // class of the root's own coordinates
     int32_t nodes = 0;
     int32_t results = 1;
+    int32_t doubled = 0;     // bindings of what is bound already: operands that a kernel reads by itself have one each
     Vec<int32_t> reads;      // values it loads from memory, views stripped
   };
 
@@ -103,7 +104,7 @@ class Fuser {
     if (takes_binding(value) && !reads.contains(value)) reads.push_back(value);
   }
   constexpr bool fits(const Group& group, const Vec<int32_t>& reads) const {
-    return static_cast<uint32_t>(reads.size()) + static_cast<uint32_t>(group.results) <= target_.max_storage_buffers;
+    return static_cast<uint32_t>(reads.size()) + static_cast<uint32_t>(group.results + group.doubled) <= target_.max_storage_buffers;
   }
 
   constexpr void add_use(int32_t value, int32_t group, int32_t coords, int32_t repeats, int32_t last, bool kernel) {
@@ -191,7 +192,10 @@ class Fuser {
       return;
     }
     out_.anchor[static_cast<size_t>(n)] = n;
-    for (int k = 0; k < node.operands.count; ++k) add_read(group.reads, graph_.operand(node, k));
+    for (int k = 0; k < node.operands.count; ++k) {
+      group.doubled += !absorbs(node, k) && group.reads.contains(stripped(graph_.operand(node, k)));
+      add_read(group.reads, graph_.operand(node, k));
+    }
     groups_.push_back(static_cast<Group&&>(group));
     for (int k = 0; k < node.operands.count; ++k) {
       // An operand that is not absorbed is read from memory: its users are of no group.
@@ -273,9 +277,12 @@ class Fuser {
 
   constexpr void write_for_users(int32_t n) {
     const Node& node = this->node(n);
-    if (!node.op->absorbs_after || node.results.count != 1) return;
-    const int32_t root = take_over_users(n);
-    if (root >= 0) scatter_to_users(n, root);
+    const int32_t result = node.op->transformed_result();
+    if (!node.op->absorbs_after || node.results.count != result + 1) return;
+    // The dispatches move to where the maps are: nobody may wait for what they change in place.
+    if (result > 0 && use_[static_cast<size_t>(node.results.first)].group != kNone) return;
+    const int32_t root = take_over_users(n, node.results.first + result);
+    if (root >= 0) scatter_to_users(n, root == n ? node.results.first + result : this->node(root).results.first);
   }
   constexpr bool is_output(int32_t value) const {
     for (const Output& output : graph_.outputs) {
@@ -286,8 +293,7 @@ class Fuser {
 
   // A kernel op whose result is used by one group of maps only, at the very coordinates of that group's
   // root, writes that root instead. Returns what it writes, or -1 when that must stay as it is.
-  constexpr int32_t take_over_users(int32_t n) {
-    const int32_t value = this->node(n).results.first;
+  constexpr int32_t take_over_users(int32_t n, int32_t value) {
     if (is_output(value)) return -1;
     const Use use = use_[static_cast<size_t>(value)];
     if (use.group < 0 || use.repeats != 1) return n;
@@ -300,6 +306,7 @@ class Fuser {
     for (const int32_t read : users.reads) {
       if (read != value && !reads.contains(read)) reads.push_back(read);
     }
+    users.doubled = own.doubled;
     if (!fits(users, reads)) return n;
     users.reads = static_cast<Vec<int32_t>&&>(reads);
     hand_over(n, root, value);
@@ -315,13 +322,13 @@ class Fuser {
     out_.anchor[static_cast<size_t>(root)] = n;
   }
 
-  // What a kernel op writes (`root`) may be used by a few groups of maps only, each of which reads every element at
+  // What a kernel op writes (`value`) may be used by a few groups of maps only, each of which reads every element at
   // most once, through views: parts of it, or all in another order. Then it writes those instead, where they are.
-  constexpr void scatter_to_users(int32_t n, int32_t root) {
-    const int32_t value = this->node(root).results.first;
+  constexpr void scatter_to_users(int32_t n, int32_t value) {
+    const auto root = static_cast<size_t>(graph_.value(value).node);
     const Use use = use_[static_cast<size_t>(value)];
     if (use.group == kNone || use.kernel || graph_.value(value).shape.count() == 0) return;
-    Vec<int32_t> targets, reads = groups_[static_cast<size_t>(group_of_[static_cast<size_t>(root)])].reads;
+    Vec<int32_t> targets, reads = groups_[static_cast<size_t>(group_of_[root])].reads;
     int32_t first = deadline(n);  // all of them are written where the first is
     for (const Group& group : groups_) {
       if (!group.reads.contains(value)) continue;
@@ -337,7 +344,8 @@ class Fuser {
         if (read != value && !reads.contains(read)) reads.push_back(read);
       }
     }
-    if (first == deadline(n) || reads.size() + targets.size() > target_.max_storage_buffers) return;
+    const auto doubled = static_cast<size_t>(groups_[static_cast<size_t>(group_of_[root])].doubled);
+    if (first == deadline(n) || reads.size() + targets.size() + doubled > target_.max_storage_buffers) return;
     for (const int32_t read : reads) {
       if (graph_.value(read).node >= first) return;
     }

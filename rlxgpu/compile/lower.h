@@ -60,8 +60,8 @@ constexpr void Lowering::store_constant(int32_t value) {
   memory_of_[static_cast<size_t>(value)] = memory;
 }
 
-constexpr void Lowering::store_results(const Node& node) {
-  for (int k = 0; k < node.results.count; ++k) {
+constexpr void Lowering::store_results(const Node& node, int first) {
+  for (int k = first; k < node.results.count; ++k) {
     const int32_t value = node.results.first + k;
     int32_t memory = -1;
     for (const Output& output : graph_.outputs) {
@@ -93,7 +93,8 @@ constexpr void Lowering::lower_group(int32_t root) {
       map_step(operand, copy);
       memory_of_[static_cast<size_t>(operand)] = copy;
     }
-    memory_of_[static_cast<size_t>(node.results.first)] = memory;
+    memory_of_[static_cast<size_t>(graph_.node(anchor).results.first)] = memory;
+    for (int32_t made = root; made >= 0; made = next_root(made)) store_results(graph_.node(made), made == anchor ? 1 : 0);
     return choose_variant(anchor, root);
   }
   bool empty = true;

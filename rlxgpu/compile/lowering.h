@@ -119,7 +119,7 @@ class Lowering {
   constexpr bool turn_step(int32_t value, int32_t memory);
   constexpr void add_outputs();
   constexpr void store_constant(int32_t value);
-  constexpr void store_results(const Node& node);
+  constexpr void store_results(const Node& node, int first = 0);
   constexpr void choose_variant(int32_t anchor, int32_t root);
   constexpr const Variant* best_of(const Call& call, const Vec<const Variant*>& accepted) const;
   constexpr Range intern(std::string_view name) {
@@ -241,9 +241,10 @@ class Dispatch {
     const Graph& graph = lowering_.graph();
     const int32_t value = graph.node(node_).results.first + to.id;
     use.given = add_given(graph.value(value), value);
-    for (int32_t root = root_; root >= 0; root = lowering_.next_root(root)) {
+    const bool kept = node_ == root_ || to.id != call_.op->transformed_result();  // as the kernel gives it
+    for (int32_t root = root_; root >= 0; root = kept ? -1 : lowering_.next_root(root)) {
       making_ = root;
-      const int32_t stored = node_ == root_ ? value : graph.node(root).results.first;
+      const int32_t stored = kept ? value : graph.node(root).results.first;
       use.value = localise(stored);
       use.place = place_of(use.value);
       const bool whole = fours && use.place < 0 && lowering_.next_root(root_) < 0 && bytes_of(graph.value(stored).dtype) == 4;

@@ -116,12 +116,15 @@ struct OpDef {
   std::span<const Variant> variants = {};  // kernel op: best first, the last accepts everything
   uint32_t absorbs = 0;         // bit k: operand k may be computed on the fly from the maps before it
   bool absorbs_after = false;   // result 0 may be transformed by the maps that follow before it is stored, and be stored
-                                // in their layouts: kernels hand over each element once, through .output()
+                                // in their layouts: kernels hand over each element once, through .output(). Of an op
+                                // that works in place: result 1
   int in_place = -1;            // result 0 is operand k's buffer, changed (a cache that grows, a weight that learns)
 
   bool (*fold)(Fold&) = nullptr;  // constant operands: the constant result; false: not possible
   Cost (*cost)(const Call&) = nullptr;  // null: one operation an element, every tensor once
   void (*reference)(reference::Call&) = nullptr;  // the meaning, in double precision
+
+  constexpr int transformed_result() const { return in_place >= 0 ? 1 : 0; }  // that of absorbs_after
 };
 
 }  // namespace rlxgpu

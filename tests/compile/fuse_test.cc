@@ -116,6 +116,23 @@ TEST_CASE("a kernel binds eight buffers at most", "[compile]") {
   CHECK(program.steps.size() == steps);
 }
 
+TEST_CASE("a buffer that a kernel reads by itself twice is bound twice", "[compile]") {
+  const auto build = [](int others) {
+    return [others](Builder& g) {
+      const Tensor x = in(g, "x", {16, 16});
+      Tensor y = matmul(x, transpose(x));
+      for (int i = 0; i < others; ++i) {
+        Text name;
+        name << 'b' << i;
+        y = y * 2.0 + in(g, name.view(), {16});
+      }
+      g.output("y", y);
+    };
+  };
+  CHECK(compiled(build(5)).steps.size() == 1);
+  CHECK(compiled(build(6)).steps.size() == 2);
+}
+
 TEST_CASE("a larger binding limit makes larger kernels", "[compile]") {
   Target roomy;
   roomy.max_storage_buffers = 16;
