@@ -1,0 +1,180 @@
+/*/**/R"wgsl(*/
+// A recurrence along time: Mamba's (kDelta = false) and that of gated delta nets. Every column of a head has a state h of kN
+// numbers; in each step
+//
+//   h *= decay        x -= h . b, times beta (kDelta), or x *= step        h += b x        y = h . c
+//
+// kParts invocations share a column, each with kEach of its numbers in registers; a workgroup has kCols columns of one head, so
+// that b and c are the same for all of it. Time may be cut into kChunks: then this runs twice, first (LEAVES) from zero, to
+// leave each chunk's last state and decay, and, when chain.wgsl has found how every chunk begins (STARTS), to give y.
+//#params
+const kTime = 64u;         // steps, as laid out
+const kHeads = 1u;
+const kWidth = 64u;        // columns of a head
+const kN = 16u;
+const kGroups = 1u;        // of b and c: neighbouring heads share one
+const kDelta = false;
+const kOwn = true;         // steps for each column, and rates for each number of its state
+const kScale = 1.0f;       // of y
+const kBStep = 1u;         // between neighbours along n in b
+const kCStep = 1u;
+const kCols = 64u;
+const kParts = 1u;
+const kEach = 16u;
+const kTilesEach = 1u;     // workgroups for the columns of a head
+const kTiles = 1u;
+const kChunks = 1u;
+const kChunk = 64u;        // steps in each of them
+const kStates = 1024u;     // numbers in all states
+const kGridRow = 1u;       // workgroups in one row of the grid
+//#end
+//#extents
+fn steps() -> u32 { return kTime; }
+//#end
+const_assert kCols * kParts <= 256u;  // invocations per workgroup, default limit
+const_assert kParts * kEach >= kN;
+//#input x
+@group(0) @binding(0) var<storage, read> x : array<f32>;
+fn x_at(i : u32) -> f32 { return x[i]; }
+//#end
+//#input step
+@group(0) @binding(1) var<storage, read> step : array<f32>;
+fn step_at(i : u32) -> f32 { return step[i]; }
+//#end
+//#input other
+@group(0) @binding(2) var<storage, read> other : array<f32>;  // rates, or beta
+fn other_at(i : u32) -> f32 { return other[i]; }
+//#end
+//#place b_begin
+fn b_begin(i : u32) -> u32 { return i * kN; }
+//#end
+//#buffer b
+@group(0) @binding(3) var<storage, read> b : array<f32>;
+fn b_load(i : u32) -> f32 { return b[i]; }
+//#end
+//#if GIVES
+//#place c_begin
+fn c_begin(i : u32) -> u32 { return i * kN; }
+//#end
+//#buffer c
+@group(0) @binding(4) var<storage, read> c : array<f32>;
+fn c_load(i : u32) -> f32 { return c[i]; }
+//#end
+//#output y
+@group(0) @binding(5) var<storage, read_write> y : array<f32>;
+fn y_put(i : u32, v : f32) { y[i] = v; }
+//#end
+//#end
+//#if STATE
+//#raw state
+@group(0) @binding(6) var<storage, read_write> state : array<f32>;
+//#end
+//#end
+//#if STARTS
+//#raw starts
+@group(0) @binding(7) var<storage, read> starts : array<f32>;
+//#end
+//#end
+//#if LEAVES
+//#raw parts
+@group(0) @binding(8) var<storage, read_write> parts : array<f32>;
+//#end
+//#end
+// Where number i of all states begins, and what becomes of it.
+//#slot start_of
+fn start_of(i : u32, chunk : u32) -> f32 { return state[i] + starts[chunk * kStates + i]; }
+//#end
+//#slot leave
+fn leave(i : u32, chunk : u32, h : f32, decay : f32) { state[i] = h; }
+//#end
+//#slot exponential
+fn rlx_exp(v : f32) -> f32 { return exp(v); }
+//#end
+// The sum over the invocations that share a column. One barrier for each sum is enough when neighbouring sums use different
+// halves of the array.
+//#slot total
+var<workgroup> sums : array<f32, 2u * kCols * kParts>;
+fn total(half : u32, id : u32, v : f32) -> f32 {
+  let base = half * kCols * kParts;
+  sums[base + id] = v;
+  workgroupBarrier();
+  var sum = 0.0f;
+  for (var part = 0u; part < kParts; part++) { sum += sums[base + part * kCols + id % kCols]; }
+  return sum;
+}
+//#end
+
+@compute @workgroup_size(kCols * kParts)
+fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) id : u32) {
+  let number = group.y * kGridRow + group.x;
+  if (number >= kTiles) { return; }
+  let head = number / kTilesEach % kHeads;
+  let chunk = number / (kTilesEach * kHeads) % kChunks;
+  let batch = number / (kTilesEach * kHeads * kChunks);
+  let shared_by = kHeads / kGroups;
+  let wanted = number % kTilesEach * kCols + id % kCols;
+  let inside = wanted < kWidth;
+  let col = min(wanted, kWidth - 1u);
+  let first = id / kCols * kEach;  // of the numbers of the column's state
+  let own = ((batch * kHeads + head) * kWidth + col) * kN;
+
+  var h : array<f32, kEach>;
+  var rates : array<f32, kEach>;
+  for (var j = 0u; j < kEach; j++) {
+    let s = min(first + j, kN - 1u);
+    h[j] = start_of(own + s, chunk);
+    if (kOwn) { rates[j] = other_at(col * kN + s); }
+  }
+  var rate = 1.0f;
+  if (!kOwn && !kDelta) { rate = other_at(head); }
+  var passed = 0.0f;  // the sum of the steps
+
+  for (var t = chunk * kChunk; t < min((chunk + 1u) * kChunk, steps()); t++) {
+    let row = batch * kTime + t;
+    let place = row * kHeads + head;
+    let amount = step_at(select(place, place * kWidth + col, kOwn));
+    var v = x_at(place * kWidth + col);
+    let b0 = b_begin(row * kGroups + head / shared_by) + first * kBStep;
+    var factor = 1.0f;
+    if (!kOwn) { factor = rlx_exp(amount * rate); }
+    passed += amount;
+    if (kDelta) {
+      var held = 0.0f;
+      for (var j = 0u; j < kEach; j++) {
+        h[j] *= factor;
+        if (first + j < kN) { held += h[j] * b_load(b0 + j * kBStep); }
+      }
+      v = (v - total(0u, id, held)) * other_at(place);
+    } else {
+      v *= amount;
+      for (var j = 0u; j < kEach; j++) {
+        if (kOwn) { factor = rlx_exp(amount * rates[j]); }
+        h[j] *= factor;
+      }
+    }
+    for (var j = 0u; j < kEach; j++) {
+      if (first + j < kN) { h[j] += b_load(b0 + j * kBStep) * v; }
+    }
+//#if GIVES
+    let c0 = c_begin(row * kGroups + head / shared_by) + first * kCStep;
+    var sum = 0.0f;
+    for (var j = 0u; j < kEach; j++) {
+      if (first + j < kN) { sum += h[j] * c_load(c0 + j * kCStep); }
+    }
+    sum = total(select(t % 2u, 1u, kDelta), id, sum);
+    if (inside && first == 0u) { y_put(place * kWidth + col, sum * kScale); }
+//#end
+  }
+  for (var j = 0u; j < kEach; j++) {
+    if (inside && first + j < kN) {
+      var decay = 1.0f;
+      if (kOwn) {
+        decay = rlx_exp(passed * rates[j]);
+      } else if (!kDelta) {
+        decay = rlx_exp(passed * rate);
+      }
+      leave(own + first + j, chunk, h[j], decay);
+    }
+  }
+}
+//)wgsl"
