@@ -11,14 +11,11 @@
 #ifndef DOCS_EXAMPLES_BERT_H_
 #define DOCS_EXAMPLES_BERT_H_
 
+#include "docs/examples/encoder_parts.h"
 #include "docs/examples/layer_weights.h"
-#include "kernels/attention/attention.h"
-#include "kernels/elementwise/elementwise.h"
 #include "kernels/embedding/embedding.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/movement/movement.h"
-#include "kernels/norm/norm.h"
-#include "kernels/norm/normed_linear.h"
 #include "rlxgpu/graph/builder.h"
 
 namespace examples {
@@ -36,39 +33,14 @@ struct BertSize {
   bool fused_norms = true;
 };
 
-constexpr NormOptions kBertNorm = {.epsilon = 1e-12f};
-
-// What a layer hands on: a sum, and the norm that is still to be taken of it.
-struct BertSum {
-  Tensor sum, weight, bias;
-  constexpr Tensor normal() const { return layer_norm(sum, weight, bias, kBertNorm); }
-};
-
-// act(norm(x) w + b) and norm(x).
-constexpr NormedLinear bert_linear(const BertSum& x, Tensor w, Tensor b, Activation activation, bool fused) {
-  if (fused) {
-    return normed_linear(x.sum, w,
-                         {.norm = {.weight = x.weight, .bias = x.bias, .epsilon = kBertNorm.epsilon},
-                          .bias = b,
-                          .activation = activation,
-                          .keep = true});
-  }
-  const Tensor normal = x.normal(), y = matmul(normal, w) + b;
-  return {activation == Activation::gelu ? gelu(y) : y, normal};
-}
-
-constexpr BertSum bert_layer(Builder& g, int index, const BertSum& x, Tensor mask, const BertSize& size) {
+constexpr Unnormed bert_layer(Builder& g, int index, const Unnormed& x, Tensor mask, const BertSize& size) {
   const LayerWeights w(g, index);
-  const int d = size.width, h = size.hidden, head = d / size.heads;
-  const auto [qkv, in] = bert_linear(x, w("wqkv", {d, 3 * d}), w("bqkv", {3 * d}), Activation::none, size.fused_norms);
-  const auto part = [&, qkv = qkv](int i) {
-    return reshape(narrow(qkv, 1, i * d, d), {1, size.rows, size.heads, head});
-  };
-  const Tensor mixed = attention(part(0), part(1), part(2), {.mask = mask, .sequence_first = true});
-  const Tensor attended = matmul(reshape(mixed, {size.rows, d}), w("wo", {d, d})) + w("bo", {d});
-  const BertSum middle = {in + attended, w("g1", {d}), w("s1", {d})};
-  const auto [hidden, normal] = bert_linear(middle, w("w1", {d, h}), w("b1", {h}), Activation::gelu, size.fused_norms);
-  return {normal + (matmul(hidden, w("w2", {h, d})) + w("b2", {d})), w("g2", {d}), w("s2", {d})};
+  const int d = size.width, h = size.hidden;
+  const auto [qkv, in] = linear(x, w("wqkv", {d, 3 * d}), w("bqkv", {3 * d}), Activation::none, true, size.fused_norms);
+  const Tensor attended = matmul(attend(qkv, size.heads, mask), w("wo", {d, d})) + w("bo", {d});
+  const Unnormed middle = {in + attended, w("g1", {d}), w("s1", {d}), x.epsilon};
+  const auto [hidden, normal] = linear(middle, w("w1", {d, h}), w("b1", {h}), Activation::gelu, true, size.fused_norms);
+  return {normal + (matmul(hidden, w("w2", {h, d})) + w("b2", {d})), w("g2", {d}), w("s2", {d}), x.epsilon};
 }
 
 template <BertSize kSize>
@@ -80,7 +52,7 @@ struct Bert {
     const Tensor words = embedding(g.param("words", f32, {kSize.vocabulary, d}), tokens);
     const Tensor places = narrow(g.param("places", f32, {kSize.positions, d}), 0, 0, kSize.rows);
     const Tensor kinds = embedding(g.param("kinds", f32, {2, d}), types);
-    BertSum x = {words + places + kinds, g.param("g0", f32, {d}), g.param("s0", f32, {d})};
+    Unnormed x = {words + places + kinds, g.param("g0", f32, {d}), g.param("s0", f32, {d}), 1e-12f};
     for (int i = 0; i < kSize.layers; ++i) x = bert_layer(g, i, x, mask, kSize);
     g.output("y", x.normal());
   }

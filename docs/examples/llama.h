@@ -1,17 +1,24 @@
-// Llama: a pre-norm decoder with rotary positions, shared heads of keys, gated units and a cache, as two programs.
+// Llama: a pre-norm decoder with rotary positions, shared heads of keys, gated units, a cache and sampling.
 //
-//   Weights weights(device);  States cache(device);
-//   Executable<examples::Llama<kSize, 64>> prefill(device, {.weights = weights, .states = cache});   // 64 tokens at
-//   once Executable<examples::Llama<kSize, 1>> decode(device, {.weights = weights, .states = cache});     // one at a
-//   time prefill.set<"tokens">(prompt);  prefill.set<"position">(0u);  prefill.run(); auto next =
-//   prefill.get<"next">();           // the likeliest token after each decode.set<"tokens">(std::array{next->back()});
-//   decode.set<"position">(64u);  decode.run();
+//   Weights weights(device);
+//   States cache(device);                    // two programs share both: many tokens at once, and one at a time
+//   Executable<examples::Llama<kSize, 64>> prefill(device, {.weights = weights, .states = cache});
+//   Executable<examples::Llama<kSize, 1>> decode(device, {.weights = weights, .states = cache});
+//   prefill.set<"tokens">(prompt);
+//   prefill.set<"position">(0u);
+//   prefill.run();
+//   auto next = prefill.get<"next">();       // the token after each, drawn if kSize.sampled, else the likeliest
+//   decode.set<"tokens">(std::array{static_cast<uint32_t>(next->back())});
+//   decode.set<"position">(64u);
+//   decode.run();
 //
 // The cache of a layer is one state for keys and values, so that one dispatch appends both, with rope on the keys; rope
-// on the queries joins attention. A layer is nine dispatches.
+// on the queries joins attention. A layer is six dispatches (one more if a long cache is split), of many tokens nine:
+// then norms and gates are by themselves, and products are those of matmul, whose kernels reuse more.
 #ifndef DOCS_EXAMPLES_LLAMA_H_
 #define DOCS_EXAMPLES_LLAMA_H_
 
+#include "docs/examples/decoder_parts.h"
 #include "docs/examples/layer_weights.h"
 #include "kernels/attention/attention.h"
 #include "kernels/elementwise/elementwise.h"
@@ -24,6 +31,7 @@
 #include "kernels/norm/normed_linear.h"
 #include "kernels/reduce/arg.h"
 #include "kernels/rope/rope.h"
+#include "kernels/sample/sample.h"
 #include "rlxgpu/graph/builder.h"
 
 namespace examples {
@@ -40,18 +48,18 @@ struct LlamaSize {
   int vocabulary = 4096;
   int context = 512;
   int few_tokens = 32;
+  bool sampled = false;
 };
 
 constexpr RopeOptions kLlamaRope = {.base = 10000.0f, .sequence_first = true};
+constexpr SampleOptions kLlamaSampling = {.temperature = 0.8f, .top_k = 40, .top_p = 0.95f};
 
 // `position` is the number of tokens before these.
 constexpr Tensor llama_layer(Builder& g, int index, Tensor x, Tensor position, int tokens, const LlamaSize& size) {
   const LayerWeights w(g, index);
   const int d = size.width, q_size = size.heads * size.head, kv_size = size.kv_heads * size.head;
   const bool few = tokens <= size.few_tokens;
-  const Tensor g1 = w("g1", {d}), wqkv = w("wqkv", {d, q_size + 2 * kv_size});
-  const Tensor qkv = few ? normed_linear(x, wqkv, {.norm = {.weight = g1, .centred = false}}).y
-                         : matmul(rms_norm(x, g1), wqkv);  // (token, q k v)
+  const Tensor qkv = normed_product(x, w("g1", {d}), w("wqkv", {d, q_size + 2 * kv_size}), few);  // (token, q k v)
   const Tensor q = reshape(narrow(qkv, 1, 0, q_size), {1, tokens, size.heads, size.head});
   const Tensor k = reshape(narrow(qkv, 1, q_size, kv_size), {1, tokens, size.kv_heads, size.head});
   const Tensor v = reshape(narrow(qkv, 1, q_size + kv_size, kv_size), {1, tokens, size.kv_heads, size.head});
@@ -84,7 +92,8 @@ struct Llama {
     const Tensor last = rms_norm(x, g.param("g", f32, {kSize.width}));
     const Tensor logits = matmul(last, g.param("out", f32, {kSize.width, kSize.vocabulary}));
     g.output("logits", logits);
-    g.output("next", argmax(logits));
+    // The same seed for a whole text: every position has numbers of its own.
+    g.output("next", kSize.sampled ? sample(logits, g.scalar("seed", u32) + position, kLlamaSampling) : argmax(logits));
   }
 };
 

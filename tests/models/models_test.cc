@@ -13,6 +13,7 @@
 #include "rlxgpu/dynamic.h"
 #include "rlxgpu/executable.h"
 #include "tests/models/plain.h"
+#include "tests/models/weights.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
@@ -40,56 +41,6 @@ using Bert = examples::Bert<kBert>;
 using Prefill = examples::Llama<kLlama, kPrompt>;
 using Decode = examples::Llama<kLlama, 1>;
 
-// Matrices keep the size of what they are multiplied with; factors of norms are near 1.
-plain::WeightMap random_weights(const Graph& graph, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  plain::WeightMap weights;
-  for (const Node& node : graph.nodes) {
-    if (node.kind != NodeKind::param) continue;
-    const Shape& shape = graph.value(node.results.first).shape;
-    const std::string name(graph.name(node.name));
-    const bool factor = shape.rank() == 1 && name.find('g') != std::string::npos;
-    const bool table = name == "words" || name == "places" || name == "kinds";
-    std::vector<float>& values = weights[name];
-    for (int64_t i = 0; i < shape.count(); ++i) {
-      values.push_back(factor  ? 1 + 0.1f * normal(random)
-                       : table ? normal(random)
-                               : normal(random) / std::sqrt(static_cast<float>(shape[0])));
-    }
-  }
-  return weights;
-}
-
-template <typename G>
-Graph graph_of() {
-  Builder g;
-  G::build(g);
-  REQUIRE(g.ok());
-  return g.graph();
-}
-
-Weights upload(const Device& device, const Graph& graph, const plain::WeightMap& values) {
-  Weights weights(device);
-  for (const Node& node : graph.nodes) {
-    if (node.kind != NodeKind::param) continue;
-    const std::string name(graph.name(node.name));
-    const Status status =
-        weights.set(name, f32, graph.value(node.results.first).shape, std::as_bytes(std::span(values.at(name))));
-    REQUIRE(status.ToString() == "OK");
-  }
-  return weights;
-}
-
-std::vector<double> flat(const plain::Rows& rows) {
-  std::vector<double> all;
-  for (const plain::Row& row : rows) all.insert(all.end(), row.begin(), row.end());
-  return all;
-}
-
-// Each of `layers` layers adds sums of some hundred products of about 1, in f32; errors of either sign.
-Bound model_bound(int layers) { return {layers * 64 * 0x1p-23 * 4, layers * 64 * 0x1p-23}; }
-
 TEST_CASE("steps of a layer", "[models]") {
   STATIC_REQUIRE(Executable<Bert>::program.steps.size() == 2 + 5 * kBert.layers);
   STATIC_REQUIRE(Executable<Decode>::program.steps.size() == 4 + 6 * kLlama.layers);
@@ -116,18 +67,13 @@ TEST_CASE("BERT gives what a plain program gives", "[models][gpu]") {
   bert.run();
   CHECK(*bert.get<"y">() == y);  // bit for bit
 
-  DynamicGraph dynamic;  // planned at run time, for this device, norms by themselves
-  examples::Bert<kBertApart>::build(*dynamic);
-  DynamicOptions options;
-  options.engine.weights = upload(device, graph, values);
-  options.sizes = Sizes::baked;  // the embeddings' kernel has eight buffers without that of its sizes
-  auto at_run_time = Executable<DynamicGraph>::create(device, dynamic, options);
-  REQUIRE(at_run_time.status().ToString() == "OK");
-  CHECK(at_run_time->set("tokens", tokens).ok());
-  CHECK(at_run_time->set("types", types).ok());
-  CHECK(at_run_time->set("mask", mask).ok());
-  at_run_time->run();
-  const std::vector<float> z = *at_run_time->get<float>("y");
+  const Weights weights = upload(device, graph, values);
+  auto dynamic = at_run_time<examples::Bert<kBertApart>>(device, weights);
+  CHECK(dynamic.set("tokens", tokens).ok());
+  CHECK(dynamic.set("types", types).ok());
+  CHECK(dynamic.set("mask", mask).ok());
+  dynamic.run();
+  const std::vector<float> z = *dynamic.get<float>("y");
   CHECK_THAT(std::vector<double>(z.begin(), z.end()), CloseTo(expected, model_bound(kBert.layers)));
 }
 

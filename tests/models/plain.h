@@ -66,9 +66,32 @@ inline Row layer_normed(const Row& x, const std::vector<float>& g, const std::ve
   return y;
 }
 
+// Every row of (queries, keys, values) attends to all rows that are not hidden.
+template <typename Hidden>
+Rows attended(const Rows& qkv, size_t heads, const Hidden& hidden) {
+  const size_t d = qkv[0].size() / 3, head = d / heads;
+  Rows mixed(qkv.size());
+  for (size_t h = 0; h < heads; ++h) {
+    Rows keys, values;
+    for (const Row& row : qkv)
+      keys.push_back(part(row, d + h * head, head)), values.push_back(part(row, 2 * d + h * head, head));
+    for (size_t i = 0; i < qkv.size(); ++i) {
+      const Row y = attend(part(qkv[i], h * head, head), keys, values, hidden);
+      mixed[i].insert(mixed[i].end(), y.begin(), y.end());
+    }
+  }
+  return mixed;
+}
+
+inline Row gelu_of(Row x) {
+  for (double& v : x) v = 0.5 * v * (1 + std::erf(v / std::sqrt(2.0)));
+  return x;
+}
+inline double silu_of(double v) { return v / (1 + std::exp(-v)); }
+
 inline Rows bert(const examples::BertSize& size, const WeightMap& w, const std::vector<uint32_t>& tokens,
                  const std::vector<uint32_t>& types, const std::vector<uint8_t>& mask) {
-  const auto d = static_cast<size_t>(size.width), heads = static_cast<size_t>(size.heads), head = d / heads;
+  const auto d = static_cast<size_t>(size.width);
   Rows x;
   for (size_t i = 0; i < tokens.size(); ++i) {
     const Row sum =
@@ -79,22 +102,12 @@ inline Rows bert(const examples::BertSize& size, const WeightMap& w, const std::
     const auto of = [&](const char* name) -> const std::vector<float>& {
       return w.at(std::to_string(layer) + "." + name);
     };
-    Rows qkv, mixed(x.size());
+    Rows qkv;
     for (const Row& row : x) qkv.push_back(plus(times(row, of("wqkv"), 3 * d), of("bqkv")));
-    for (size_t h = 0; h < heads; ++h) {
-      Rows keys, values;
-      for (const Row& row : qkv)
-        keys.push_back(part(row, d + h * head, head)), values.push_back(part(row, 2 * d + h * head, head));
-      for (size_t i = 0; i < x.size(); ++i) {
-        const Row y = attend(part(qkv[i], h * head, head), keys, values, [&](size_t j) { return mask[j] == 0; });
-        mixed[i].insert(mixed[i].end(), y.begin(), y.end());
-      }
-    }
+    const Rows mixed = attended(qkv, static_cast<size_t>(size.heads), [&](size_t j) { return mask[j] == 0; });
     for (size_t i = 0; i < x.size(); ++i) {
-      const Row attended = plus(times(mixed[i], of("wo"), d), of("bo"));
-      x[i] = layer_normed(plus(x[i], attended), of("g1"), of("s1"), 1e-12);
-      Row hidden = plus(times(x[i], of("w1"), static_cast<size_t>(size.hidden)), of("b1"));
-      for (double& v : hidden) v = 0.5 * v * (1 + std::erf(v / std::sqrt(2.0)));
+      x[i] = layer_normed(plus(x[i], plus(times(mixed[i], of("wo"), d), of("bo"))), of("g1"), of("s1"), 1e-12);
+      const Row hidden = gelu_of(plus(times(x[i], of("w1"), static_cast<size_t>(size.hidden)), of("b1")));
       x[i] = layer_normed(plus(x[i], plus(times(hidden, of("w2"), d), of("b2"))), of("g2"), of("s2"), 1e-12);
     }
   }
@@ -152,7 +165,7 @@ inline Rows llama(const examples::LlamaSize& size, const WeightMap& w, const std
       const Row y = rms_normed(x[i], of("g2"));
       Row gate = times(y, of("wgate"), hidden_size);
       const Row up = times(y, of("wup"), hidden_size);
-      for (size_t c = 0; c < gate.size(); ++c) gate[c] = gate[c] / (1 + std::exp(-gate[c])) * up[c];
+      for (size_t c = 0; c < gate.size(); ++c) gate[c] = silu_of(gate[c]) * up[c];
       x[i] = plus(x[i], times(gate, of("wdown"), d));
     }
   }
