@@ -1,10 +1,11 @@
 /*/**/R"wgsl(*/
-// Copies an operand of a product into strips, in the order in which packed.wgsl reads them, as f32:
+// Copies an operand of a product into strips, in the order in which packed.wgsl reads them:
 //       strip 0          strip 1              A strip is kStrip vectors wide and kWalk long. Of a, a vector
 //     0  1  2  3      12 13 14 15             has four neighbours along k and a strip some rows; of b, a
 //     4  5  6  7      16 17 18 19   | walk    vector has four columns of one row. Elements outside the
 //     8  9 10 11      20 21 22 23   v         operand are zero, so packed.wgsl has no edges to look after.
 //#params
+alias Elem = f32;
 const kVectors = 1024u;    // written, of all matrices
 const kStrips = 1u;        // of one matrix
 const kStrip = 64u;
@@ -29,15 +30,15 @@ fn begin(batch : u32) -> u32 { return batch * kLines * kK; }  // where its matri
 @group(0) @binding(0) var<storage, read> x : array<vec4f>;
 fn x_load4(i : u32) -> vec4f { return x[i / 4u]; }
 //#end
-fn fetch(at : u32, more : u32) -> vec4f { return x_load4(at); }
+fn fetch(at : u32, more : u32) -> vec4<Elem> { return x_load4(at); }
 */
 //#else
 //#buffer x
 @group(0) @binding(0) var<storage, read> x : array<f32>;
 fn x_load(i : u32) -> f32 { return x[i]; }
 //#end
-fn fetch(at : u32, more : u32) -> vec4f {  // `more` elements are there, at least one
-  var v : vec4f;
+fn fetch(at : u32, more : u32) -> vec4<Elem> {  // `more` elements are there, at least one
+  var v : vec4<Elem>;
   v.x = x_load(at);
   if (more > 1u) { v.y = x_load(at + kStep); }
   if (more > 2u) { v.z = x_load(at + 2u * kStep); }
@@ -46,7 +47,7 @@ fn fetch(at : u32, more : u32) -> vec4f {  // `more` elements are there, at leas
 }
 //#end
 //#raw strips
-@group(0) @binding(1) var<storage, read_write> strips : array<vec4f, kVectors>;
+@group(0) @binding(1) var<storage, read_write> strips : array<vec4<Elem>, kVectors>;
 //#end
 
 @compute @workgroup_size(64)
@@ -57,7 +58,7 @@ fn main(@builtin(global_invocation_id) invocation : vec3u) {
   let walk = (i / kStrip) % kWalk;
   let line = select(across * 4u, across, kAlongK == 1u);
   let k = select(walk, walk * 4u, kAlongK == 1u);
-  var v : vec4f;
+  var v : vec4<Elem>;
   if (line < kLines && k < products()) {
     let at = begin(i / (kStrip * kWalk * kStrips)) + line * kLineStep + k * kKStep;
     v = fetch(at, select(kLines - line, products() - k, kAlongK == 1u));
