@@ -13,7 +13,7 @@ using Key = std::pair<std::string_view, std::string_view>;  // domain, op
 
 std::map<Key, const OpImporter*> all_importers() {
   const Importers families[] = {
-      activation_importers(),  cast_importers(),     control_importers(),
+      activation_importers(),  cast_importers(),     control_importers(), conv_importers(),
       elementwise_importers(), movement_importers(), reduce_importers(),
   };
   std::map<Key, const OpImporter*> all;

@@ -13,6 +13,7 @@ using Importers = std::span<const OpImporter>;
 Importers activation_importers();
 Importers cast_importers();
 Importers control_importers();
+Importers conv_importers();
 Importers elementwise_importers();
 Importers movement_importers();
 Importers reduce_importers();
