@@ -1,15 +1,14 @@
 // normed_linear(x, w): act(norm(x) w + bias), or gated, in one dispatch: what a transformer does where its layers
 // begin.
 //
-//   auto [hidden, normal] = normed_linear(x, w1, {.norm = {.weight = g, .bias = s}, .bias = b1, .activation =
-//   Activation::gelu}); Tensor h = normed_linear(x, w_gate, {.norm = {.weight = g, .centred = false}, .up = w_up,
-//   .activation = Activation::silu}).y;
+//   NormedLinear up = normed_linear(x, w1, {.norm = {.weight = g, .bias = s}, .activation = Activation::gelu});
+//   Tensor gated = normed_linear(x, w_gate, {.up = w_up, .activation = Activation::silu}).y;
 //
 // x: (..., k)   w, up: (k, n)   y: (..., n); `normal` is norm(x), as layer_norm or rms_norm gives it, stored on the way
 // if .keep. With `up`: act(norm(x) w + bias) (norm(x) up). Every workgroup finds the mean and variance of its rows
 // again, so that no dispatch has to do it before. For decoding, where a dispatch costs more than that, and for GPUs
-// that a small product does not fill; large products are better left to layer_norm
-// and matmul, whose kernels reuse more of what they load. Neither has been measured against the other yet.
+// that a small product does not fill; large products are better left to layer_norm and matmul, whose kernels reuse more
+// of what they load (lavapipe, a BERT-base layer of 128 tokens: 383 ms with it, 61 without).
 #ifndef KERNELS_NORM_NORMED_LINEAR_H_
 #define KERNELS_NORM_NORMED_LINEAR_H_
 
@@ -25,6 +24,9 @@ namespace rlxgpu {
 
 inline constexpr KernelFile kNormedLinearFile(
 #include "kernels/norm/normed_linear.wgsl"
+);
+inline constexpr KernelFile kNormedLinearFewFile(
+#include "kernels/norm/normed_linear_few.wgsl"
 );
 
 constexpr void normed_linear_infer(Infer& infer) {
@@ -60,38 +62,28 @@ constexpr std::string_view act_text(Activation activation) {
   }
 }
 
-constexpr void normed_linear_emit(Emit& e) {
+namespace normed_linear_internal {
+
+// Everything but how the work is shared; `width` is that of loads of the matrices, whose neighbours along n are
+// contiguous if it is 4.
+constexpr void give_operands(Dispatch& dispatch, const Emit& e, int width) {
   const NormedLinearAttrs attrs(e.call().attrs);
-  const Shape &x = e.call().operand(0).shape, &w = e.call().operand(1).shape;
-  const int64_t k = w[0], n = w[1], m = x.count() / k;
-  const bool software = e.target().adapter_class == AdapterClass::software;
-  const int64_t lanes = software ? 8 : 64;
-  int64_t rows = 1;
-  while (rows < (software ? 16 : 8) && rows < m) rows *= 2;
-  const int64_t tiles = ceil_div(m, rows) * ceil_div(n, lanes);
-  const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
   const View w_view = e.view(1), u_view = attrs.up >= 0 ? e.view(attrs.up) : w_view;
-  Dispatch dispatch = e.dispatch(kNormedLinearFile);
-  dispatch.number("kM", m)
-      .number("kN", n)
-      .number("kK", k)
-      .number("kWK", static_cast<uint32_t>(w_view.strides[0]))
-      .number("kWN", static_cast<uint32_t>(w_view.strides[1]))
-      .number("kUK", static_cast<uint32_t>(u_view.strides[0]))
-      .number("kUN", static_cast<uint32_t>(u_view.strides[1]))
-      .boolean("kCentred", attrs.centred)
+  dispatch.number("kWK", static_cast<uint32_t>(w_view.strides[0]));
+  dispatch.number("kUK", static_cast<uint32_t>(u_view.strides[0]));
+  if (width == 1) {
+    dispatch.number("kWN", static_cast<uint32_t>(w_view.strides[1]));
+    dispatch.number("kUN", static_cast<uint32_t>(u_view.strides[1]));
+  }
+  dispatch.boolean("kCentred", attrs.centred)
       .boolean("kGated", attrs.up >= 0)
       .boolean("kKept", attrs.keep)
       .real("kEpsilon", attrs.epsilon)
-      .number("kRowsEach", rows)
-      .number("kLanes", lanes)
-      .number("kTiles", tiles)
-      .number("kGridRow", grid.row)
       .input("x", e.operand(0))
       .place("w_begin", Shape(), {w_view.offset, {}})
-      .buffer("w", e.operand(1))
+      .buffer("w", e.operand(1), width)
       .flag("GATED", attrs.up >= 0);
-  if (attrs.up >= 0) dispatch.place("u_begin", Shape(), {u_view.offset, {}}).buffer("u", e.operand(attrs.up));
+  if (attrs.up >= 0) dispatch.place("u_begin", Shape(), {u_view.offset, {}}).buffer("u", e.operand(attrs.up), width);
   dispatch.flag("SCALE", attrs.scale >= 0);
   if (attrs.scale >= 0) dispatch.input("scale", e.operand(attrs.scale));
   dispatch.flag("SHIFT", attrs.shift >= 0);
@@ -101,18 +93,91 @@ constexpr void normed_linear_emit(Emit& e) {
   dispatch.output("y", e.result()).flag("KEPT", attrs.keep);
   if (attrs.keep) dispatch.output("normal", e.result(1));
   constexpr std::string_view kAsInFile;
+  constexpr std::string_view kNoUp[] = {"fn up_of(k : u32, n : u32) -> f32 { return 0.0f; }",
+                                        "fn up_of(k : u32, n : u32) -> vec4f { return vec4f(); }"};
   dispatch.slot("scale_of", attrs.scale >= 0 ? kAsInFile : "fn scale_of(k : u32) -> f32 { return 1.0f; }")
       .slot("shift_of", attrs.shift >= 0 ? kAsInFile : "fn shift_of(k : u32) -> f32 { return 0.0f; }")
       .slot("bias_of", attrs.bias >= 0 ? kAsInFile : "fn bias_of(n : u32) -> f32 { return 0.0f; }")
-      .slot("up_of", attrs.up >= 0 ? kAsInFile : "fn up_of(k : u32, n : u32) -> f32 { return 0.0f; }")
+      .slot("up_of", attrs.up >= 0 ? kAsInFile : kNoUp[width == 4])
       .slot("keep", attrs.keep ? kAsInFile : "fn keep(i : u32, v : f32) {}")
       .slot("act", act_text(attrs.activation));
   if (attrs.activation != Activation::none) dispatch.functions(kExpFunctions);
   if (attrs.activation == Activation::gelu) dispatch.functions(kErfFunctions);
+}
+
+struct Few {
+  int64_t m = 0, n = 0, k = 0, quads = 8, slices = 1;
+
+  constexpr Few(const Call& call, const Target& target) {
+    const Shape& w = call.operand(1).shape;
+    k = w[0], n = w[1], m = k > 0 ? call.operand(0).shape.count() / k : 0;
+    if (target.adapter_class == AdapterClass::software) return;
+    while (slices < 32 && slices * 16 < k) slices *= 2;
+    while (slices > 1 && bytes() > target.max_workgroup_bytes) slices /= 2;
+  }
+  constexpr int64_t bytes() const {  // of workgroup memory
+    return 16 * m * ceil_div(k, 4) + 16 * quads * slices + (slices > 1 ? 16 * quads * slices : 0);
+  }
+};
+
+// Rows of whole vectors, one after another or apart.
+constexpr bool in_fours(const View* view) {
+  return view != nullptr && view->strides[1] == 1 && view->strides[0] % 4 == 0 && view->strides[0] >= 0 &&
+         view->offset % 4 == 0;
+}
+
+}  // namespace normed_linear_internal
+
+constexpr void normed_linear_rows_emit(Emit& e) {
+  const Shape &x = e.call().operand(0).shape, &w = e.call().operand(1).shape;
+  const int64_t k = w[0], n = w[1], m = x.count() / k;
+  const bool software = e.target().adapter_class == AdapterClass::software;
+  const int64_t lanes = software ? 8 : 64;
+  int64_t rows = 1;
+  while (rows < (software ? 16 : 8) && rows < m) rows *= 2;
+  const int64_t tiles = ceil_div(m, rows) * ceil_div(n, lanes);
+  const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
+  Dispatch dispatch = e.dispatch(kNormedLinearFile);
+  dispatch.number("kM", m)
+      .number("kN", n)
+      .number("kK", k)
+      .number("kRowsEach", rows)
+      .number("kLanes", lanes)
+      .number("kTiles", tiles)
+      .number("kGridRow", grid.row);
+  normed_linear_internal::give_operands(dispatch, e, 1);
   dispatch.grid(grid.row, grid.rows);
 }
 
-inline constexpr Variant kNormedLinearVariants[] = {{"rows", nullptr, normed_linear_emit}};
+constexpr bool normed_linear_few_accepts(const Call& call, const Target& target) {
+  const NormedLinearAttrs attrs(call.attrs);
+  const normed_linear_internal::Few few(call, target);
+  return few.m >= 1 && few.m <= 8 && few.n % 4 == 0 && few.n > 0 && few.bytes() <= target.max_workgroup_bytes &&
+         normed_linear_internal::in_fours(call.operand_views[1]) &&
+         (attrs.up < 0 || normed_linear_internal::in_fours(call.operand_views[static_cast<size_t>(attrs.up)]));
+}
+
+constexpr void normed_linear_few_emit(Emit& e) {
+  const normed_linear_internal::Few few(e.call(), e.target());
+  const int64_t tiles = ceil_div(few.n, 4 * few.quads);
+  const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
+  Dispatch dispatch = e.dispatch(kNormedLinearFewFile);
+  dispatch.number("kM", few.m)
+      .number("kN", few.n)
+      .number("kK", few.k)
+      .number("kQuads", few.quads)
+      .number("kSlices", few.slices)
+      .number("kTiles", tiles)
+      .number("kGridRow", grid.row);
+  normed_linear_internal::give_operands(dispatch, e, 4);
+  dispatch
+      .slot("gather",
+            few.slices > 1 ? std::string_view() : "fn gather(lane : u32, sum : vec4f) -> vec4f { return sum; }")
+      .grid(grid.row, grid.rows);
+}
+
+inline constexpr Variant kNormedLinearVariants[] = {{"few", normed_linear_few_accepts, normed_linear_few_emit},
+                                                    {"rows", nullptr, normed_linear_rows_emit}};
 
 constexpr Cost normed_linear_cost(const Call& call) {
   const double matrices = NormedLinearAttrs(call.attrs).up >= 0 ? 2 : 1;
