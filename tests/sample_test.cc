@@ -88,6 +88,17 @@ TEST_CASE("sampled tokens are the reference's", "[sample][gpu]") {
                {.bound = {}, .numbers = {{"seed", 21}}});
 }
 
+TEST_CASE("sampling takes few dispatches", "[sample]") {
+  const auto steps = [](const SampleOptions& options) {
+    DynamicGraph graph;
+    graph->output("y", sample(graph->input("x", f32, {1, 4096}), graph->scalar("seed", u32), options));
+    return compile(graph.graph(), kPortable).steps.size();
+  };
+  CHECK(steps({}) == 1);
+  CHECK(steps({.top_k = 40, .top_p = 0.95f}) == 3);  // eight runs of 512, one merge, and the draw
+  CHECK(steps({.top_p = 0.95f, .min_p = 0.1f}) == 3);
+}
+
 TEST_CASE("other kinds of logits", "[sample][gpu]") {
   const Device device = device_or_skip();
   const auto build = [](Builder& g) {

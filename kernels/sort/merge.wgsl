@@ -1,6 +1,6 @@
 /*/**/R"wgsl(*/
-// Merges sorted runs of entries (block.wgsl) two by two. Each invocation has one entry: its place in the merged run is
-// its place in its own run and the number of entries in the other run that come before it, found by halving. Of each
+// Merges sorted runs of entries (block.wgsl), kWays of them at once. Each invocation has one entry: its place in the merged
+// run is its place in its own run and the number of entries in the others that come before it, found by halving. Of each
 // merged run the first kKeep entries are stored. A run that is missing at the end is one of greatest entries.
 //#params
 const kRows = 64u;
@@ -9,6 +9,7 @@ const kWidth = 64u;   // entries of a run
 const kStored = 1u;   // runs of a row after merging
 const kInner = 1u;
 const kKeep = 128u;
+const kWays = 2u;
 const kRow = 64u;     // invocations in one row of the grid
 //#end
 //#input given
@@ -36,22 +37,26 @@ fn entry_of(row : u32, run : u32, i : u32) -> vec2u {
 fn main(@builtin(global_invocation_id) invocation : vec3u) {
   let t = invocation.y * kRow + invocation.x;
   let i = t % kWidth;
-  let side = (t / kWidth) % 2u;
-  let pair = (t / kWidth / 2u) % kStored;
-  let row = t / kWidth / 2u / kStored;
+  let side = (t / kWidth) % kWays;
+  let merged = (t / kWidth / kWays) % kStored;
+  let row = t / kWidth / kWays / kStored;
   if (row >= kRows) { return; }
-  let mine = entry_of(row, 2u * pair + side, i);
-  let other = 2u * pair + 1u - side;
-  var low = 0u;
-  var high = kWidth;
-  while (low < high) {
-    let middle = (low + high) / 2u;
-    let theirs = entry_of(row, other, middle);
-    // Of equal entries, which are missing ones, the first run's come first.
-    let precedes = select(comes_before(theirs, mine), !comes_before(mine, theirs), side == 1u);
-    low = select(low, middle + 1u, precedes);
-    high = select(middle, high, precedes);
+  let mine = entry_of(row, kWays * merged + side, i);
+  var place = i;
+  for (var way = 1u; way < kWays && place < kKeep; way++) {
+    let other = (side + way) % kWays;
+    var low = 0u;
+    var high = kWidth;
+    while (low < high) {
+      let middle = (low + high) / 2u;
+      let theirs = entry_of(row, kWays * merged + other, middle);
+      // Of equal entries, which are missing ones, the first run's come first.
+      let precedes = select(comes_before(theirs, mine), !comes_before(mine, theirs), other < side);
+      low = select(low, middle + 1u, precedes);
+      high = select(middle, high, precedes);
+    }
+    place += low;
   }
-  if (i + low < kKeep) { store(row, pair, i + low, mine); }
+  if (place < kKeep) { store(row, merged, place, mine); }
 }
 //)wgsl"
