@@ -39,6 +39,20 @@ TEST_CASE("halves round to even and large numbers become the last integer", "[qu
   }, {.bound = {}, .given = {{"x", x}}});
 }
 
+TEST_CASE("integers of 4 and 16 bits are held in wider types", "[quantize][gpu]") {
+  const Device device = device_or_skip();
+  DynamicGraph graph;
+  const Tensor x = graph->input("x", f32, {6}), scale = graph->literal(0.5, f32);
+  graph->output("i4", quantize_between(x, scale, graph->literal(1, i8), -8, 7));
+  graph->output("u16", quantize_between(x, scale, graph->literal(32768, u32), 0, 65535));
+  auto executable = Executable<DynamicGraph>::create(device, graph);
+  REQUIRE(executable.status().ToString() == "OK");
+  REQUIRE(executable->set("x", std::vector<float>{0.25f, -1.0f, 2.75f, 100.0f, -100.0f, 1e6f}).ok());
+  executable->run();
+  CHECK(*executable->get<int8_t>("i4") == std::vector<int8_t>{1, -1, 7, 7, -8, 7});
+  CHECK(*executable->get<uint32_t>("u16") == std::vector<uint32_t>{32768, 32766, 32774, 32968, 32568, 65535});
+}
+
 TEST_CASE("scales of every granularity", "[quantize][gpu]") {
   const Device device = device_or_skip();
   struct Case {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <source_location>
+#include <span>
 #include <string_view>
 
 #include "kernels/elementwise/arithmetic.h"
@@ -121,8 +122,8 @@ struct Lettered {
 
 class Einsum {
  public:
-  constexpr Einsum(std::string_view equation, std::initializer_list<Tensor> operands, Site site)
-      : equation_(equation), site_(site), builder_(operands.begin()->builder()) {
+  constexpr Einsum(std::string_view equation, std::span<const Tensor> operands, Site site)
+      : equation_(equation), site_(site), builder_(operands[0].builder()) {
     if (parse(operands)) run();
   }
   constexpr Tensor result() const { return ok_ ? result_ : Tensor(&builder_, -1); }
@@ -165,7 +166,7 @@ class Einsum {
     return count;
   }
 
-  constexpr bool parse(std::initializer_list<Tensor> operands) {
+  constexpr bool parse(std::span<const Tensor> operands) {
     Text spaceless;
     for (const char c : equation_) {
       if (c != ' ') spaceless << c;
@@ -371,9 +372,14 @@ class Einsum {
 
 }  // namespace internal
 
-constexpr Tensor einsum(std::string_view equation, std::initializer_list<Tensor> operands,
+// One operand at least.
+constexpr Tensor einsum(std::string_view equation, std::span<const Tensor> operands,
                         Site site = std::source_location::current()) {
   return internal::Einsum(equation, operands, site).result();
+}
+constexpr Tensor einsum(std::string_view equation, std::initializer_list<Tensor> operands,
+                        Site site = std::source_location::current()) {
+  return einsum(equation, std::span<const Tensor>(operands.begin(), operands.size()), site);
 }
 
 // The axes of both operands that are summed, and those that are a batch, in pairs. The result has the batch axes, then

@@ -61,10 +61,14 @@ constexpr Tensor beside(Tensor scale, Tensor x, const QuantizeOptions& options, 
   return joined == shape ? spread : narrow(spread, axis, 0, shape[axis], site);
 }
 
-constexpr Tensor quantized(Tensor x, Tensor scale, Tensor zero_point, const QuantizeOptions& options, Site site) {
+// As floats: whole numbers, of any size.
+constexpr Tensor unbounded(Tensor x, Tensor scale, Tensor zero_point, const QuantizeOptions& options, Site site) {
   const Tensor by = beside(scale, x, options, site), zero = beside(zero_point, x, options, site);
   if (!x.builder().ok()) return {&x.builder(), -1};
-  return cast(round(cast(x, f32, site) / cast(by, f32, site)) + cast(zero, f32, site), zero_point.dtype(), site);
+  return round(cast(x, f32, site) / cast(by, f32, site)) + cast(zero, f32, site);
+}
+constexpr Tensor quantized(Tensor x, Tensor scale, Tensor zero_point, const QuantizeOptions& options, Site site) {
+  return cast(unbounded(x, scale, zero_point, options, site), zero_point.dtype(), site);
 }
 
 }  // namespace internal
@@ -77,6 +81,13 @@ constexpr Tensor quantize(Tensor x, Tensor scale, Tensor zero_point, const Quant
 // Around zero.
 constexpr Tensor quantize(Tensor x, Tensor scale, DType dtype, const QuantizeOptions& options = {}, Site site = std::source_location::current()) {
   return quantize(x, scale, x.builder().literal(0, dtype), options, site);
+}
+
+// Integers of any width, held in the zero point's type: between `low` and `high`, which it must be able to hold.
+constexpr Tensor quantize_between(Tensor x, Tensor scale, Tensor zero_point, double low, double high, const QuantizeOptions& options = {}, Site site = std::source_location::current()) {
+  const Site here = site.as("quantize_between");
+  const Tensor whole = internal::unbounded(x, scale, zero_point, options, here);
+  return cast(clamp(whole, Rhs(low, here), Rhs(high, here)), zero_point.dtype(), here);
 }
 
 // (q - zero_point) * scale, in the scale's type.

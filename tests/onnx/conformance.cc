@@ -37,6 +37,19 @@ std::set<std::string> allowed_refusals(const std::string& path) {
   return names;
 }
 
+const char* word_of(Outcome::Kind kind) {
+  switch (kind) {
+    case Outcome::Kind::passed:
+      return "passed";
+    case Outcome::Kind::refused:
+      return "refused";
+    case Outcome::Kind::disputed:
+      return "disputed";
+    default:
+      return "FAILED";
+  }
+}
+
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
@@ -60,7 +73,7 @@ void write_refused(const std::string& path, const std::vector<Ran>& all) {
 
 void write_table(const std::string& path, const std::vector<Ran>& all) {
   struct Row {
-    int passed = 0, refused = 0, failed = 0;
+    int passed = 0, refused = 0, disputed = 0, failed = 0;
     std::map<std::string, int> reasons;
   };
   std::map<std::string, Row> rows;
@@ -69,9 +82,11 @@ void write_table(const std::string& path, const std::vector<Ran>& all) {
     for (Row* row : {&rows[ran.op], &total}) {
       row->passed += ran.outcome.kind == Outcome::Kind::passed;
       row->refused += ran.outcome.kind == Outcome::Kind::refused;
+      row->disputed += ran.outcome.kind == Outcome::Kind::disputed;
       row->failed += ran.outcome.kind == Outcome::Kind::failed;
     }
-    if (ran.outcome.kind == Outcome::Kind::refused) ++rows[ran.op].reasons[short_reason(ran.outcome)];
+    if (ran.outcome.kind == Outcome::Kind::refused || ran.outcome.kind == Outcome::Kind::disputed)
+      ++rows[ran.op].reasons[short_reason(ran.outcome)];
   }
   // What stands before the table is written by hand, and kept.
   std::string text, line;
@@ -81,10 +96,11 @@ void write_table(const std::string& path, const std::vector<Ran>& all) {
   std::ofstream file(path);
   file << text << "<!-- table -->\n";
   file << "Of " << all.size() << " cases " << total.passed << " pass, " << total.refused << " are refused, "
-       << total.failed << " fail.\n\n";
-  file << "| op | passed | refused | failed | refused because |\n|---|---|---|---|---|\n";
+       << total.disputed << " have a disputed golden result, " << total.failed << " fail.\n\n";
+  file << "| op | passed | refused | disputed | failed | because |\n|---|---|---|---|---|---|\n";
   for (const auto& [op, row] : rows) {
-    file << "| " << op << " | " << row.passed << " | " << row.refused << " | " << row.failed << " | ";
+    file << "| " << op << " | " << row.passed << " | " << row.refused << " | " << row.disputed << " | " << row.failed
+         << " | ";
     bool first = true;
     for (const auto& [reason, count] : row.reasons) {
       file << (first ? "" : "; ") << reason << (count > 1 ? " (" + std::to_string(count) + ")" : "");
@@ -139,11 +155,9 @@ int main(int argc, char** argv) {
     Ran ran{name, writes ? case_op(folders[i]) : "", run_case(*device, folders[i])};
     const Outcome& outcome = ran.outcome;
     const bool unexpected = outcome.kind == Outcome::Kind::refused && !writes && !may_be_refused.contains(name);
-    const char* word = outcome.kind == Outcome::Kind::passed    ? "passed"
-                       : outcome.kind == Outcome::Kind::refused ? "refused"
-                                                                : "FAILED";
+    const char* word = word_of(outcome.kind);
     if (verbose || outcome.kind == Outcome::Kind::failed || unexpected) {
-      std::printf("%-7s %5.2f s  %s%s %s\n", word, outcome.seconds, name.c_str(),
+      std::printf("%-8s %5.2f s  %s%s %s\n", word, outcome.seconds, name.c_str(),
                   unexpected ? " (not in refused.txt)" : "", one_line(outcome.why).c_str());
       std::fflush(stdout);
     }

@@ -23,6 +23,17 @@ using onnx::HostTensor;
 
 constexpr char kData[] = "/usr/share/libonnx-testdata/data/";
 
+// Golden results that contradict the definition of their op, which we follow.
+struct Disputed {
+  std::string_view prefix, why;
+};
+constexpr Disputed kDisputed[] = {
+    {"test_qlinearmatmul_2D_int8",
+     "\"saturate((x / y_scale) + y_zero_point)\" is -128 where the golden result has wrapped around"},
+    {"test_qlinearmatmul_3D_int8",
+     "\"saturate((x / y_scale) + y_zero_point)\" is -128 where the golden result has wrapped around"},
+};
+
 Outcome failed(std::string why) { return {Outcome::Kind::failed, std::move(why)}; }
 
 Result<HostTensor> tensor_of(const std::string& path) {
@@ -164,6 +175,14 @@ std::string case_op(const std::string& folder) {
 Outcome run_case(const Device& device, const std::string& folder) {
   const auto start = std::chrono::steady_clock::now();
   Outcome outcome = run_all(device, folder);
+  for (const Disputed& disputed : kDisputed) {
+    if (!case_name(folder).starts_with(disputed.prefix)) continue;
+    if (outcome.kind == Outcome::Kind::passed) {
+      outcome = failed("passes, though its golden result is disputed");
+    } else if (absl::StrContains(outcome.why, "is -128, not")) {
+      outcome = {Outcome::Kind::disputed, std::string(disputed.why)};
+    }
+  }
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return outcome;
 }

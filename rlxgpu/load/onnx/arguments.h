@@ -65,6 +65,26 @@ inline std::vector<Cut> cuts_of(Node& n, std::span<const int64_t> extents) {
   return cuts;
 }
 
+// The parts of Split along an axis of this extent, which they fill.
+inline std::vector<int64_t> split_lengths(Node& n, int64_t extent) {
+  std::vector<int64_t> lengths = integers_of(n, "split", 1);
+  const int64_t parts = n.integer("num_outputs", n.result_count());
+  if (parts != n.result_count()) n.invalid("num_outputs is ", parts, ", but the node has ", n.result_count());
+  if (lengths.empty()) {
+    const int64_t each = (extent + parts - 1) / parts;
+    for (int64_t k = 0; k < parts; ++k) lengths.push_back(std::clamp<int64_t>(extent - k * each, 0, each));
+  }
+  if (lengths.size() != static_cast<size_t>(parts))
+    n.invalid("split has ", lengths.size(), " lengths for ", parts, " results");
+  int64_t total = 0;
+  for (const int64_t length : lengths) {
+    if (length < 0 || length > extent) n.invalid("a length is ", length);
+    total += length;
+  }
+  if (total != extent) n.invalid("the lengths add up to ", total, ", the axis has ", extent);
+  return lengths;
+}
+
 // Reshape's shape: 0 keeps the operand's extent (unless allowzero), -1 is what is left.
 inline std::vector<int64_t> reshaped(const Node& n, std::vector<int64_t> to, std::span<const int64_t> from,
                                      bool allow_zero) {

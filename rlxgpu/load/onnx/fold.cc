@@ -214,6 +214,9 @@ void fold_log(Node& n) {
 void fold_reciprocal(Node& n) {
   unary(n, kSame, [](double x) { return 1 / x; });
 }
+void fold_relu(Node& n) {
+  unary(n, [](int64_t x) { return std::max<int64_t>(x, 0); }, [](double x) { return std::max(x, 0.0); });
+}
 void fold_identity(Node& n) { n.result(0, Value(n.value(0))); }
 
 bool is_plain(ElementType type) { return is_float(type) || is_integer(type) || type == ElementType::boolean; }
@@ -298,6 +301,22 @@ void fold_slice(Node& n) {
                from.push_back(cuts[axis].start + at[axis] * cuts[axis].step);
              return index_of(x.shape(), from);
            }));
+}
+
+void fold_split(Node& n) {
+  const HostTensor& x = n.elements(0);
+  const int axis = n.axis(n.integer("axis", 0), static_cast<int>(x.shape().size()));
+  const std::vector<int64_t> lengths = split_lengths(n, x.shape()[static_cast<size_t>(axis)]);
+  int64_t start = 0;
+  for (size_t k = 0; k < lengths.size(); ++k) {
+    Extents shape = x.shape();
+    shape[static_cast<size_t>(axis)] = lengths[k];
+    n.result(static_cast<int>(k), moved(x, shape, [&](Extents at) {
+               at[static_cast<size_t>(axis)] += start;
+               return index_of(x.shape(), at);
+             }));
+    start += lengths[k];
+  }
 }
 
 void fold_reshape(Node& n) {
@@ -470,8 +489,10 @@ constexpr FoldedOp kFolded[] = {
     {"ReduceMin", fold_reduce_min},
     {"ReduceProd", fold_reduce_prod},
     {"ReduceSum", fold_reduce_sum},
+    {"Relu", fold_relu},
     {"Reshape", fold_reshape},
     {"Slice", fold_slice},
+    {"Split", fold_split},
     {"Sqrt", fold_sqrt},
     {"Squeeze", fold_squeeze},
     {"Sub", fold_sub},
@@ -489,7 +510,7 @@ bool fold(Node& n) {
       std::find_if(std::begin(kFolded), std::end(kFolded), [&](const FoldedOp& f) { return f.op == n.def().op; });
   if (folded == std::end(kFolded)) return false;
   for (int k = 0; k < n.count(); ++k) {
-    if (!n.has(k)) continue;
+    if (!n.has(k) || (k == 1 && n.def().op == "CastLike")) continue;  // of which only the type matters
     if (!n.known(k) || n.elements(k).count() > kMostKnown || !is_plain(n.type(k))) return false;
   }
   try {

@@ -143,14 +143,7 @@ std::vector<Value> Importer::import_op(const NodeDef& node, const NodeDef& resol
     if (function.name == node.op && function.domain == node.domain) return call(function, resolved, operands);
   }
   const OpImporter* importer = find_importer(node.domain, node.op);
-  if (importer == nullptr) {
-    std::vector<ElementType> types;
-    for (const Value& operand : operands) types.push_back(operand.type());
-    Result<std::shared_ptr<const FunctionDef>> function = standard_function(resolved, opset, types);
-    if (!function.ok()) throw Refusal{false, std::string(function.status().message())};
-    if (*function == nullptr) throw Refusal{true, "the op is not supported"};
-    return call(**function, resolved, operands);
-  }
+  if (importer == nullptr) return call_standard(resolved, opset, operands);
   Node n(*this, scope, resolved, opset, std::move(operands));
   if (!fold(n)) importer->import(n);
   n.check();
@@ -158,6 +151,15 @@ std::vector<Value> Importer::import_op(const NodeDef& node, const NodeDef& resol
     throw Refusal{true, absl::StrCat("attribute \"", unread, "\" is not supported")};
   }
   return std::move(n.results());
+}
+
+std::vector<Value> Importer::call_standard(const NodeDef& node, int64_t opset, std::span<const Value> operands) {
+  std::vector<ElementType> types;
+  for (const Value& operand : operands) types.push_back(operand.type());
+  Result<std::shared_ptr<const FunctionDef>> function = standard_function(node, opset, types);
+  if (!function.ok()) throw Refusal{false, std::string(function.status().message())};
+  if (*function == nullptr) throw Refusal{true, "the op is not supported"};
+  return call(**function, node, operands);
 }
 
 std::vector<Value> Importer::call(const FunctionDef& function, const NodeDef& node, std::span<const Value> operands) {

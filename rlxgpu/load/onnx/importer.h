@@ -63,6 +63,9 @@ class Importer {
   Tensor place(const Value& value);
   std::vector<Value> run(const GraphDef& graph, std::span<const Value> inputs, Scope& around);
 
+  // By the function that ONNX gives as the op's meaning.
+  std::vector<Value> call_standard(const NodeDef& node, int64_t opset, std::span<const Value> operands);
+
   const std::vector<NodeError>& errors() const { return errors_; }
   const std::set<int>& wanted() const { return wanted_; }  // inputs that have to be known
   void want(std::span<const int> inputs) { wanted_.insert(inputs.begin(), inputs.end()); }

@@ -12,10 +12,23 @@ namespace {
 using Key = std::pair<std::string_view, std::string_view>;  // domain, op
 
 std::map<Key, const OpImporter*> all_importers() {
+  // clang-format off
   const Importers families[] = {
-      activation_importers(),  cast_importers(),     control_importers(), conv_importers(),
-      elementwise_importers(), movement_importers(), reduce_importers(),
+      activation_importers(),
+      attention_importers(),
+      cast_importers(),
+      control_importers(),
+      conv_importers(),
+      elementwise_importers(),
+      matmul_importers(),
+      movement_importers(),
+      norm_importers(),
+      quantize_importers(),
+      reduce_importers(),
+      sequence_importers(),
+      signal_importers(),
   };
+  // clang-format on
   std::map<Key, const OpImporter*> all;
   for (const Importers& family : families) {
     for (const OpImporter& importer : family) all.emplace(Key(importer.domain, importer.op), &importer);

@@ -11,12 +11,18 @@ namespace rlxgpu::onnx {
 using Importers = std::span<const OpImporter>;
 
 Importers activation_importers();
+Importers attention_importers();
 Importers cast_importers();
 Importers control_importers();
 Importers conv_importers();
 Importers elementwise_importers();
+Importers matmul_importers();
 Importers movement_importers();
+Importers norm_importers();
+Importers quantize_importers();
 Importers reduce_importers();
+Importers sequence_importers();
+Importers signal_importers();
 
 }  // namespace rlxgpu::onnx
 

@@ -116,6 +116,12 @@ std::vector<Value> Node::run(const GraphDef& graph, std::span<const Value> input
   return importer_.run(graph, inputs, scope_);
 }
 
+void Node::expand_standard_function() {
+  results_ = importer_.call_standard(def_, opset_, operands_);
+  results_.resize(def_.outputs.size());
+  read_.assign(read_.size(), true);
+}
+
 void Node::result(int k, Tensor tensor, ElementType type) {
   check();
   if (!tensor.valid() || tensor.dtype() != carrier(type)) {

@@ -102,6 +102,9 @@ class Node {
   // Imports a graph that is an attribute (a branch, a loop's body), with these values for its inputs; its outputs.
   std::vector<Value> run(const GraphDef& graph, std::span<const Value> inputs);
 
+  // All results by the function that ONNX gives as the op's meaning: for cases that no op of ours covers.
+  void expand_standard_function();
+
   // Results. The type is that of operand 0 unless given.
   int result_count() const { return static_cast<int>(def_.outputs.size()); }
   bool wants(int k) const { return k < result_count() && !def_.outputs[static_cast<size_t>(k)].empty(); }

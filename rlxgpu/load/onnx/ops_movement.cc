@@ -120,20 +120,7 @@ void import_concat(Node& n) {
 
 void import_split(Node& n) {
   const int axis = n.axis(n.integer("axis", 0), n.rank(0));
-  const int64_t extent = n.shape(0)[axis];
-  std::vector<int64_t> lengths = integers_of(n, "split", 1);
-  const int64_t parts = n.integer("num_outputs", n.result_count());
-  if (parts != n.result_count()) n.invalid("num_outputs is ", parts, ", but the node has ", n.result_count());
-  if (lengths.empty()) {
-    const int64_t each = (extent + parts - 1) / parts;
-    for (int64_t k = 0; k < parts; ++k) lengths.push_back(std::clamp<int64_t>(extent - k * each, 0, each));
-  }
-  if (lengths.size() != static_cast<size_t>(parts))
-    n.invalid("split has ", lengths.size(), " lengths for ", parts, " results");
-  for (const int64_t length : lengths) {
-    if (length < 0 || length > extent) n.invalid("a length is ", length);
-  }
-  const Vec<Tensor> pieces = split(n.tensor(0), lengths, axis);
+  const Vec<Tensor> pieces = split(n.tensor(0), split_lengths(n, n.shape(0)[axis]), axis);
   for (int k = 0; k < n.result_count(); ++k) n.result(k, pieces[static_cast<size_t>(k)]);
 }
 
