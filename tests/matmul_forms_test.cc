@@ -211,9 +211,19 @@ std::map<std::string, std::vector<double>> run_bytes(const Device& device, const
   return results;
 }
 
+TEST_CASE("long sums of the largest bytes are exact in f32", "[matmul][gpu]") {
+  const Device device = device_or_skip();
+  const char* variant = GENERATE("packed", "packed_split");
+  const auto [dtype, k, largest] = GENERATE(table<DType, int64_t, double>({{i8, 1027, 127}, {i8, 2049, 127}, {u8, 515, 255}}));
+  CAPTURE(variant, name_of(dtype), k);
+  const auto build = [&, dtype = dtype, k = k](Builder& g) { g.output("y", matmul(g.input("a", dtype, {3, k}), g.input("b", dtype, {k, 5}))); };
+  const std::vector<double> a(static_cast<size_t>(3 * k), largest), b(static_cast<size_t>(5 * k), largest);  // odd sums above 2^24
+  check_agrees(device, build, {.bound = {}, .choices = {{"matmul", variant}}, .given = {{"a", a}, {"b", b}}});
+}
+
 TEST_CASE("products of bytes with zero points are exact, and requantised as they should be", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE("tiled", "plain", "dot4");
+  const char* variant = GENERATE("tiled", "plain", "dot4", "packed");
   const auto [a, b] = GENERATE(table<DType, DType>({{i8, i8}, {u8, i8}, {u8, u8}}));
   const auto [m, k, n] = GENERATE(table<int64_t, int64_t, int64_t>({{5, 37, 9}, {18, 64, 20}}));
   CAPTURE(variant, name_of(a), name_of(b), m, k, n);

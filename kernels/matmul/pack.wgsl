@@ -30,7 +30,7 @@ fn begin(batch : u32) -> u32 { return batch * kLines * kK; }  // where its matri
 @group(0) @binding(0) var<storage, read> x : array<vec4f>;
 fn x_load4(i : u32) -> vec4f { return x[i / 4u]; }
 //#end
-fn fetch(at : u32, more : u32) -> vec4<Elem> { return x_load4(at); }
+fn fetch(at : u32, more : u32) -> vec4<Elem> { return vec4<Elem>(x_load4(at)); }
 */
 //#else
 //#buffer x
@@ -39,10 +39,10 @@ fn x_load(i : u32) -> f32 { return x[i]; }
 //#end
 fn fetch(at : u32, more : u32) -> vec4<Elem> {  // `more` elements are there, at least one
   var v : vec4<Elem>;
-  v.x = x_load(at);
-  if (more > 1u) { v.y = x_load(at + kStep); }
-  if (more > 2u) { v.z = x_load(at + 2u * kStep); }
-  if (more > 3u) { v.w = x_load(at + 3u * kStep); }
+  v.x = Elem(x_load(at));
+  if (more > 1u) { v.y = Elem(x_load(at + kStep)); }
+  if (more > 2u) { v.z = Elem(x_load(at + 2u * kStep)); }
+  if (more > 3u) { v.w = Elem(x_load(at + 3u * kStep)); }
   return v;
 }
 //#end

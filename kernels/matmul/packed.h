@@ -1,7 +1,9 @@
 // The variants "packed" and "packed_split" of matmul: large operands are copied into strips first, then multiplied from
 // registers without barriers. For adapters that run on a CPU.
 //
-// Any float types, layouts and sizes. The copies are f32 and cost a few percent of a large product.
+// Any float types, layouts and sizes. The copies are f32 and cost a few percent of a large product. Bytes, too, as long
+// as the sums that a workgroup makes stay below 2^24: then f32 holds them exactly, and is far faster than integers are
+// there.
 #ifndef KERNELS_MATMUL_PACKED_H_
 #define KERNELS_MATMUL_PACKED_H_
 
@@ -96,10 +98,22 @@ constexpr Ref pack(Emit& e, const MatmulLayout& layout, const Tiling& tiling, bo
   return strips;
 }
 
+// How many products of bytes may be summed in f32 without rounding; 0 for other integers.
+constexpr int64_t exact_products(DType dtype) {
+  return dtype == i8 ? (1 << 24) / (128 * 128) : dtype == u8 ? (1 << 24) / (255 * 255) : 0;
+}
+// The least number of workgroups that must share a sum; 0: its type is not for this kernel.
+constexpr int64_t least_splits(const Call& call, const MatmulLayout& layout) {
+  if (is_float(call.result().dtype)) return 1;
+  const int64_t exact = exact_products(call.operand(0).dtype) / 4 * 4;
+  return exact == 0 ? 0 : layout.k == 0 ? 1 : ceil_div(layout.k, exact);
+}
+
 // The result, of which `splits` workgroups have computed parts.
 constexpr void sum_splits(Emit& e, Ref parts, int64_t count, int64_t splits) {
   const FoldedGrid grid = fold_grid(ceil_div(count, 64), e.target().max_groups);
   e.dispatch(kMatmulSplitSumFile)
+      .type("Result", register_of(e.call().result().dtype))
       .number("kCount", count)
       .number("kSplits", splits)
       .number("kRow", grid.row * 64)
@@ -133,6 +147,7 @@ constexpr void emit(Emit& e, const MatmulLayout& layout, const Tiling& tiling) {
   const Ref sums = tiling.splits > 1 ? e.scratch(f32, {tiling.splits * count}) : e.result();
   const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
   e.dispatch(kMatmulPackedFile)
+      .type("Result", tiling.splits > 1 ? Register::f32 : register_of(e.call().result().dtype))
       .number("kM", layout.m)
       .number("kN", layout.n)
       .number("kSteps", tiling.steps)
@@ -172,15 +187,16 @@ constexpr MatmulLayout matmul_sizes(const Call& call) {
 
 constexpr bool matmul_packed_accepts(const Call& call, const Target& target) {
   if (target.adapter_class != AdapterClass::software && target.adapter_class != AdapterClass::unknown) return false;
-  if (!is_float(call.result().dtype)) return false;
   const MatmulLayout layout = matmul_sizes(call);
-  const packed::Tiling tiling = packed::tiling_of(layout, 1);
+  const int64_t splits = packed::least_splits(call, layout);
+  if (splits == 0) return false;
+  const packed::Tiling tiling = packed::tiling_of(layout, splits);
   const auto most = static_cast<int64_t>(target.max_binding_bytes / 16);
-  return tiling.a_vectors() <= most && tiling.b_vectors() <= most;
+  return tiling.a_vectors() <= most && tiling.b_vectors() <= most && splits * call.result().shape.count() / 4 < most;
 }
 
 constexpr bool matmul_packed_split_accepts(const Call& call, const Target& target) {
-  return matmul_packed_accepts(call, target) &&
+  return matmul_packed_accepts(call, target) && packed::least_splits(call, matmul_sizes(call)) <= 8 &&
          8 * call.result().shape.count() * 4 <= static_cast<int64_t>(target.max_binding_bytes);
 }
 
@@ -201,14 +217,15 @@ constexpr bool matmul_packed_split_prefers(const Call& call, const Target& targe
 
 constexpr void matmul_packed_emit(Emit& e) {
   const MatmulLayout layout = matmul_layout(e.call(), e.view(0), e.view(1));
-  packed::emit(e, layout, packed::tiling_of(layout, 1));
+  packed::emit(e, layout, packed::tiling_of(layout, packed::least_splits(e.call(), layout)));
 }
 
 // Eight workgroups, enough for the threads of a CPU to share evenly, where there are fewer tiles.
 constexpr void matmul_packed_split_emit(Emit& e) {
   const MatmulLayout layout = matmul_layout(e.call(), e.view(0), e.view(1));
-  const int64_t tiles = packed::tiles_of(layout), splits = tiles < 1 ? 1 : ceil_div(8, tiles);
-  packed::emit(e, layout, packed::tiling_of(layout, splits < 2 ? 2 : splits));
+  const int64_t tiles = packed::tiles_of(layout), least = packed::least_splits(e.call(), layout);
+  const int64_t splits = tiles < 1 ? 1 : ceil_div(8, tiles);
+  packed::emit(e, layout, packed::tiling_of(layout, splits < 2 ? 2 : splits < least ? least : splits));
 }
 
 }  // namespace rlxgpu

@@ -12,6 +12,7 @@
 // 4 % less than so; two steps in one trip of the loop 8 % less; 8 columns a lane, steps of 8 products 25; one array
 // of 64 sums, which the driver does not unroll, 10.
 //#params
+alias Result = f32;       // or the integers of bytes' products, whose sums are exact in f32
 const kM = 64u;
 const kN = 64u;
 const kSteps = 16u;        // of four products
@@ -65,12 +66,12 @@ fn put(sums : ptr<function, Sums>, batch : u32, m0 : u32, n : u32) {
     let at = (batch * kM + m0 + i) * kN + n;
     if (m0 + i < kM && n < kN) {
       if (kN % 4u == 0u) {
-        y_put4(at, sums[i]);
+        y_put4(at, vec4<Result>(sums[i]));
       } else {
-        y_put(at, sums[i].x);
-        if (n + 1u < kN) { y_put(at + 1u, sums[i].y); }
-        if (n + 2u < kN) { y_put(at + 2u, sums[i].z); }
-        if (n + 3u < kN) { y_put(at + 3u, sums[i].w); }
+        y_put(at, Result(sums[i].x));
+        if (n + 1u < kN) { y_put(at + 1u, Result(sums[i].y)); }
+        if (n + 2u < kN) { y_put(at + 2u, Result(sums[i].z)); }
+        if (n + 3u < kN) { y_put(at + 3u, Result(sums[i].w)); }
       }
     }
   }
