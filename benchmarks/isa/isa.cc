@@ -1,5 +1,5 @@
-// isa: specialisations of matmul and fft, compiled for a GPU that need not be there, and what its inner loop is made
-// of.
+// isa: specialisations of matmul, fft and what transformers are made of, compiled for a GPU that need not be there, and
+// what their inner loops are made of.
 //
 //   ./dev isa [FILTER] [--listing]      # rows whose name contains FILTER; --listing prints their instructions, too
 //
@@ -24,10 +24,16 @@
 #include "absl/strings/str_format.h"
 #include "benchmarks/isa/gpu_compiler.h"
 #include "benchmarks/isa/listing.h"
+#include "kernels/attention/attention.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/fft/fft.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/movement/movement.h"
+#include "kernels/norm/norm.h"
+#include "kernels/norm/normed_linear.h"
+#include "kernels/sample/draw.h"
+#include "kernels/softmax/softmax.h"
+#include "kernels/state_space/state_space.h"
 #include "rlxgpu/compile/compile.h"
 #include "rlxgpu/tools/process.h"
 #include "rlxgpu/tools/tint.h"
@@ -89,6 +95,86 @@ void build(Builder& g, const Case& c) {
   if (c.epilogue) y = gelu(y + g.param("bias", c.dtype, {c.n}));
   g.output("y", y);
 }
+
+// What transformers are made of.
+struct OpCase {
+  const char* name;
+  const OpDef* op;
+  void (*build)(Builder& g);
+};
+
+Tensor attend(Builder& g, DType dtype, int64_t heads, int64_t kv_heads, int64_t queries, int64_t keys, int64_t size,
+              AttentionOptions options = {}) {
+  const Tensor k = g.input("k", dtype, {1, kv_heads, keys, size}), v = g.input("v", dtype, {1, kv_heads, keys, size});
+  return attention(g.input("q", dtype, {1, heads, queries, size}), k, v, options);
+}
+Tensor rows(Builder& g, DType dtype, int64_t width) { return g.input("x", dtype, {1024, width}); }
+Tensor weight(Builder& g, const char* name, const Shape& shape) { return g.param(name, f32, shape); }
+
+const OpCase kOpCases[] = {
+    {"attention 4x512x64", &kAttention, [](Builder& g) { g.output("y", attend(g, f32, 4, 4, 512, 512, 64)); }},
+    {"attention 4x512x64 f16", &kAttention, [](Builder& g) { g.output("y", attend(g, f16, 4, 4, 512, 512, 64)); }},
+    {"attention 32/8x1024x128 causal", &kAttention,
+     [](Builder& g) { g.output("y", attend(g, f32, 32, 8, 1024, 1024, 128, {.causal = true})); }},
+    {"attention 2x128x256", &kAttention, [](Builder& g) { g.output("y", attend(g, f32, 2, 2, 128, 128, 256)); }},
+    {"attention 4x200x80, all options", &kAttention,
+     [](Builder& g) {
+       g.output("y", attend(g, f32, 4, 2, 200, 300, 80,
+                            {.causal = true,
+                             .window = 128,
+                             .softcap = 30,
+                             .length = g.scalar("n", u32),
+                             .mask = g.input("mask", boolean, {300}),
+                             .bias = g.input("bias", f32, {4, 200, 300})}));
+     }},
+    {"attention of 1 query, 8/2x4096x64", &kAttention,
+     [](Builder& g) { g.output("y", attend(g, f32, 8, 2, 1, 4096, 64, {.length = g.scalar("n", u32)})); }},
+    {"layer_norm 1024", &kLayerNorm,
+     [](Builder& g) { g.output("y", layer_norm(rows(g, f32, 1024), weight(g, "w", {1024}), weight(g, "b", {1024}))); }},
+    {"layer_norm 768 f16", &kLayerNorm, [](Builder& g) { g.output("y", layer_norm(rows(g, f16, 768))); }},
+    {"layer_norm 8192", &kLayerNorm, [](Builder& g) { g.output("y", layer_norm(rows(g, f32, 8192))); }},
+    {"layer_norm_2d 64", &kLayerNorm,
+     [](Builder& g) { g.output("y", layer_norm_2d(g.input("x", f32, {4, 64, 32, 32}))); }},
+    {"group_norm 32 of 32x32", &kLayerNorm,
+     [](Builder& g) {
+       g.output("y", group_norm(g.input("x", f32, {4, 64, 32, 32}), 32, weight(g, "w", {64}), weight(g, "b", {64})));
+     }},
+    {"rms_norm 4096", &kRmsNorm,
+     [](Builder& g) { g.output("y", rms_norm(rows(g, f32, 4096), weight(g, "w", {4096}))); }},
+    {"softmax 1024", &kSoftmax, [](Builder& g) { g.output("y", softmax(rows(g, f32, 1024))); }},
+    {"normed_linear 1x512x1408, gated", &kNormedLinear,
+     [](Builder& g) {
+       const Tensor w = weight(g, "w", {512, 1408}), u = weight(g, "u", {512, 1408});
+       g.output("y", normed_linear(g.input("x", f32, {1, 512}), w, {.up = u, .activation = Activation::silu}).y);
+     }},
+    {"normed_linear 64x768x3072, gelu", &kNormedLinear,
+     [](Builder& g) {
+       g.output("y", normed_linear(g.input("x", f32, {64, 768}), weight(g, "w", {768, 3072}),
+                                   {.activation = Activation::gelu})
+                         .y);
+     }},
+    {"selective_scan 1024x1536x16", &kSelectiveScan,
+     [](Builder& g) {
+       const Tensor x = g.input("x", f32, {1, 1024, 1536}), b = g.input("b", f32, {1, 1024, 16});
+       g.output("y", selective_scan(x, softplus(g.input("d", f32, {1, 1024, 1536})), weight(g, "a", {1536, 16}), b, b));
+     }},
+    {"mamba2 1024x24x64x128", &kMamba2,
+     [](Builder& g) {
+       const Tensor x = g.input("x", f32, {1, 1024, 24, 64}), b = g.input("b", f32, {1, 1024, 1, 128});
+       g.output("y", mamba2(x, g.input("d", f32, {1, 1024, 24}), weight(g, "a", {24}), b, b));
+     }},
+    {"gated_delta_net 1024x32x128x128", &kGatedDeltaNet,
+     [](Builder& g) {
+       const Tensor v = g.input("v", f32, {1, 1024, 32, 128}), k = g.input("k", f32, {1, 1024, 16, 128});
+       const Tensor d = g.input("d", f32, {1, 1024, 32});
+       g.output("y", gated_delta_net(k, k, v, d, d));
+     }},
+    {"draw of 40", &kDraw,
+     [](Builder& g) {
+       g.output("y",
+                draw(g.input("x", f32, {1, 40}), g.input("t", i32, {1, 40}), g.scalar("seed", u32), {.top_p = 0.9f}));
+     }},
+};
 
 absl::StatusOr<std::vector<uint32_t>> spirv_of(std::string_view wgsl) {
   const std::string path = absl::StrCat(std::filesystem::temp_directory_path().string(), "/isa.", ::getpid(), ".spv");
@@ -175,7 +261,7 @@ absl::Status run(std::string_view filter, bool listing) {
   absl::PrintF(
       "| %-42s | wave | VGPRs | spills |   LDS | waves |  fma | wmma |  ds | mem | narrow | other | fma/ds+mem | "
       "wmma/load |\n",
-      "matmul (m = n = k) or fft, and variant");
+      "op (matmul: m = n = k) and variant");
   absl::PrintF("|%s|---|---|---|---|---|---|---|---|---|---|---|---|---|\n", std::string(44, '-'));
   for (const Case& c : kCases) {
     Builder g;
@@ -188,6 +274,13 @@ absl::Status run(std::string_view filter, bool listing) {
     Builder g;
     g.output("y", fft(g.input("x", c64, {64, n})));
     absl::Status status = show(*compiler, kFft, absl::StrCat("fft ", n), g.graph(), filter, listing);
+    if (!status.ok()) return status;
+  }
+  for (const OpCase& c : kOpCases) {
+    Builder g;
+    c.build(g);
+    if (!g.ok()) return absl::InvalidArgumentError(std::string(g.graph().error.view()));
+    absl::Status status = show(*compiler, *c.op, c.name, g.graph(), filter, listing);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

@@ -4,8 +4,8 @@
 //
 //   h *= decay        x -= h . b, times beta (kDelta), or x *= step        h += b x        y = h . c
 //
-// kParts invocations share a column, each with kEach of its numbers in registers; a workgroup has kCols columns of one head, so
-// that b and c are the same for all of it. Time may be cut into kChunks: then this runs twice, first (LEAVES) from zero, to
+// kParts invocations share a column, each with kFours fours of its numbers in registers; a workgroup has kCols columns of one head,
+// so that b and c are the same for all of it. Time may be cut into kChunks: then this runs twice, first (LEAVES) from zero, to
 // leave each chunk's last state and decay, and, when chain.wgsl has found how every chunk begins (STARTS), to give y.
 //#params
 const kTime = 64u;         // steps, as laid out
@@ -20,7 +20,7 @@ const kBStep = 1u;         // between neighbours along n in b
 const kCStep = 1u;
 const kCols = 64u;
 const kParts = 1u;
-const kEach = 16u;
+const kFours = 4u;         // of a state, for each of them
 const kTilesEach = 1u;     // workgroups for the columns of a head
 const kTiles = 1u;
 const kChunks = 1u;
@@ -32,7 +32,7 @@ const kGridRow = 1u;       // workgroups in one row of the grid
 fn steps() -> u32 { return kTime; }
 //#end
 const_assert kCols * kParts <= 256u;  // invocations per workgroup, default limit
-const_assert kParts * kEach >= kN;
+const_assert kParts * kFours * 4u >= kN;
 //#input x
 @group(0) @binding(0) var<storage, read> x : array<f32>;
 fn x_at(i : u32) -> f32 { return x[i]; }
@@ -45,20 +45,61 @@ fn step_at(i : u32) -> f32 { return step[i]; }
 @group(0) @binding(2) var<storage, read> other : array<f32>;  // rates, or beta
 fn other_at(i : u32) -> f32 { return other[i]; }
 //#end
+// Four elements from the four-th four on, zero where there are none.
 //#place b_begin
 fn b_begin(i : u32) -> u32 { return i * kN; }
 //#end
+//#if B_WIDE
+/*
+//#buffer b
+@group(0) @binding(3) var<storage, read> b : array<vec4f>;
+fn b_load4(i : u32) -> vec4f { return b[i / 4u]; }
+//#end
+fn b_four(begin : u32, four : u32) -> vec4f {
+  if (4u * four >= kN) { return vec4f(); }
+  return b_load4(begin + 4u * four);
+}
+*/
+//#else
 //#buffer b
 @group(0) @binding(3) var<storage, read> b : array<f32>;
 fn b_load(i : u32) -> f32 { return b[i]; }
+//#end
+fn b_four(begin : u32, four : u32) -> vec4f {
+  var v = vec4f();
+  for (var e = 0u; e < 4u; e++) {
+    if (4u * four + e < kN) { v[e] = b_load(begin + (4u * four + e) * kBStep); }
+  }
+  return v;
+}
 //#end
 //#if GIVES
 //#place c_begin
 fn c_begin(i : u32) -> u32 { return i * kN; }
 //#end
+//#if C_WIDE
+/*
+//#buffer c
+@group(0) @binding(4) var<storage, read> c : array<vec4f>;
+fn c_load4(i : u32) -> vec4f { return c[i / 4u]; }
+//#end
+fn c_four(begin : u32, four : u32) -> vec4f {
+  if (4u * four >= kN) { return vec4f(); }
+  return c_load4(begin + 4u * four);
+}
+*/
+//#else
 //#buffer c
 @group(0) @binding(4) var<storage, read> c : array<f32>;
 fn c_load(i : u32) -> f32 { return c[i]; }
+//#end
+fn c_four(begin : u32, four : u32) -> vec4f {
+  var v = vec4f();
+  for (var e = 0u; e < 4u; e++) {
+    if (4u * four + e < kN) { v[e] = c_load(begin + (4u * four + e) * kCStep); }
+  }
+  return v;
+}
 //#end
 //#output y
 @group(0) @binding(5) var<storage, read_write> y : array<f32>;
@@ -115,15 +156,19 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
   let wanted = number % kTilesEach * kCols + id % kCols;
   let inside = wanted < kWidth;
   let col = min(wanted, kWidth - 1u);
-  let first = id / kCols * kEach;  // of the numbers of the column's state
+  let first = id / kCols * kFours;  // of the fours of the column's state
   let own = ((batch * kHeads + head) * kWidth + col) * kN;
 
-  var h : array<f32, kEach>;
-  var rates : array<f32, kEach>;
-  for (var j = 0u; j < kEach; j++) {
-    let s = min(first + j, kN - 1u);
-    h[j] = start_of(own + s, chunk);
-    if (kOwn) { rates[j] = other_at(col * kN + s); }
+  var h : array<vec4f, kFours>;
+  var rates : array<vec4f, kFours>;
+  for (var j = 0u; j < kFours; j++) {
+    for (var e = 0u; e < 4u; e++) {
+      let s = 4u * (first + j) + e;
+      if (s < kN) {
+        h[j][e] = start_of(own + s, chunk);
+        if (kOwn) { rates[j][e] = other_at(col * kN + s); }
+      }
+    }
   }
   var rate = 1.0f;
   if (!kOwn && !kDelta) { rate = other_at(head); }
@@ -134,46 +179,47 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
     let place = row * kHeads + head;
     let amount = step_at(select(place, place * kWidth + col, kOwn));
     var v = x_at(place * kWidth + col);
-    let b0 = b_begin(row * kGroups + head / shared_by) + first * kBStep;
-    var factor = 1.0f;
-    if (!kOwn) { factor = rlx_exp(amount * rate); }
+    let b0 = b_begin(row * kGroups + head / shared_by);
+    var factor = vec4f(1.0f);
+    if (!kOwn) { factor = vec4f(rlx_exp(amount * rate)); }
     passed += amount;
     if (kDelta) {
       var held = 0.0f;
-      for (var j = 0u; j < kEach; j++) {
+      for (var j = 0u; j < kFours; j++) {
         h[j] *= factor;
-        if (first + j < kN) { held += h[j] * b_load(b0 + j * kBStep); }
+        held += dot(h[j], b_four(b0, first + j));
       }
       v = (v - total(0u, id, held)) * other_at(place);
     } else {
       v *= amount;
-      for (var j = 0u; j < kEach; j++) {
-        if (kOwn) { factor = rlx_exp(amount * rates[j]); }
+      for (var j = 0u; j < kFours; j++) {
+        if (kOwn) {
+          let d = amount * rates[j];
+          factor = vec4f(rlx_exp(d.x), rlx_exp(d.y), rlx_exp(d.z), rlx_exp(d.w));
+        }
         h[j] *= factor;
       }
     }
-    for (var j = 0u; j < kEach; j++) {
-      if (first + j < kN) { h[j] += b_load(b0 + j * kBStep) * v; }
-    }
+    for (var j = 0u; j < kFours; j++) { h[j] += b_four(b0, first + j) * v; }
 //#if GIVES
-    let c0 = c_begin(row * kGroups + head / shared_by) + first * kCStep;
+    let c0 = c_begin(row * kGroups + head / shared_by);
     var sum = 0.0f;
-    for (var j = 0u; j < kEach; j++) {
-      if (first + j < kN) { sum += h[j] * c_load(c0 + j * kCStep); }
-    }
+    for (var j = 0u; j < kFours; j++) { sum += dot(h[j], c_four(c0, first + j)); }
     sum = total(select(t % 2u, 1u, kDelta), id, sum);
     if (inside && first == 0u) { y_put(place * kWidth + col, sum * kScale); }
 //#end
   }
-  for (var j = 0u; j < kEach; j++) {
-    if (inside && first + j < kN) {
-      var decay = 1.0f;
-      if (kOwn) {
-        decay = rlx_exp(passed * rates[j]);
-      } else if (!kDelta) {
-        decay = rlx_exp(passed * rate);
-      }
-      leave(own + first + j, chunk, h[j], decay);
+  for (var j = 0u; j < kFours; j++) {
+    var decay = vec4f(1.0f);
+    if (kOwn) {
+      let d = passed * rates[j];
+      decay = vec4f(rlx_exp(d.x), rlx_exp(d.y), rlx_exp(d.z), rlx_exp(d.w));
+    } else if (!kDelta) {
+      decay = vec4f(rlx_exp(passed * rate));
+    }
+    for (var e = 0u; e < 4u; e++) {
+      let s = 4u * (first + j) + e;
+      if (inside && s < kN) { leave(own + s, chunk, h[j][e], decay[e]); }
     }
   }
 }

@@ -85,7 +85,7 @@ namespace state_space_internal {
 
 // How columns are given to workgroups.
 struct Shares {
-  int64_t cols = 8, parts = 1, each = 1;
+  int64_t cols = 8, parts = 1, fours = 1;
   // Where a barrier costs as much as hundreds of products nobody shares a column. Elsewhere 32 numbers stay in
   // registers.
   constexpr Shares(const StateSpaceSizes& sizes, const Target& target) {
@@ -93,7 +93,7 @@ struct Shares {
       while (cols < 64 && cols < sizes.width) cols *= 2;
       while (parts < 4 && parts * 32 < sizes.n) parts *= 2;
     }
-    each = ceil_div(sizes.n, parts);
+    fours = ceil_div(ceil_div(sizes.n, 4), parts);
   }
 };
 
@@ -104,6 +104,14 @@ struct Pass {
   bool leaves = false;  // only what chunks do to states
   Ref memory = {};      // where that is left; or how chunks begin
 };
+
+// Every row begins at a whole vector, and is made of such.
+constexpr bool in_fours(const View& view, const Shape& shape) {
+  bool whole = view.offset % 4 == 0 && view.strides[shape.rank() - 1] == 1 && shape[shape.rank() - 1] % 4 == 0;
+  for (int axis = 0; axis + 1 < shape.rank(); ++axis)
+    whole = whole && (shape[axis] == 1 || view.strides[axis] % 4 == 0);
+  return whole;
+}
 
 constexpr View without_last(View view, int rank) {
   view.strides[rank - 1] = 0;
@@ -136,7 +144,7 @@ constexpr void recurrence(Emit& e, const Pass& pass) {
       .number("kCStep", static_cast<uint32_t>(in_c.strides[last]))
       .number("kCols", shares.cols)
       .number("kParts", shares.parts)
-      .number("kEach", shares.each)
+      .number("kFours", shares.fours)
       .number("kTilesEach", tiles_each)
       .number("kTiles", tiles)
       .number("kChunks", pass.chunks)
@@ -148,11 +156,13 @@ constexpr void recurrence(Emit& e, const Pass& pass) {
       .input("step", e.operand(1))
       .input("other", e.operand(2))
       .place("b_begin", rows, without_last(in_b, b.rank()))
-      .buffer("b", e.operand(3))
-      .flag("GIVES", !pass.leaves);
+      .flag("B_WIDE", in_fours(in_b, b))
+      .buffer("b", e.operand(3), in_fours(in_b, b) ? 4 : 1)
+      .flag("GIVES", !pass.leaves)
+      .flag("C_WIDE", in_fours(in_c, b));
   if (!pass.leaves) {
     dispatch.place("c_begin", rows, without_last(in_c, b.rank()))
-        .buffer("c", e.operand(4))
+        .buffer("c", e.operand(4), in_fours(in_c, b) ? 4 : 1)
         .output("y", e.result(keeps ? 1 : 0));
   }
   dispatch.flag("STATE", state);
