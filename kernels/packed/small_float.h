@@ -28,7 +28,7 @@ constexpr SmallFloatFormat format_of(SmallFloat format) {
     case SmallFloat::e5m2fnuz:
       return {2, 16, 128, 0x7f, 0x80, 0x80, true, false};
     case SmallFloat::e2m1:
-      return {1, 1, 8, 7, 7, 7, false, true};
+      return {1, 1, 8, 7, 7, 8, false, true};
     case SmallFloat::e4m3fn:
     case SmallFloat::e8m0:
       break;

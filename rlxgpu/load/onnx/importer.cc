@@ -109,6 +109,7 @@ void Importer::import_node(const NodeDef& node, Scope& scope) {
       operands.push_back(value != nullptr ? *value : Value());
       if (value == nullptr) continue;
       broken = broken || value->kind() == Value::Kind::broken;
+      if (value->bound() != nullptr) throw Refusal{true, std::string(kDataDependent)};
       inputs.insert(inputs.end(), value->inputs().begin(), value->inputs().end());
     }
     if (!broken) {
@@ -312,12 +313,14 @@ void Importer::import_outputs(Scope& scope) {
       if (value->kind() != Value::Kind::tensor) throw Refusal{true, "sequence outputs are not supported"};
       if (!carrier_of(value->type()))
         throw Refusal{true, absl::StrCat(name_of(value->type()), " tensors are not supported")};
-      Port port{.name = def.name,
-                .type = value->type(),
-                .shape = extents_of(value->shape()),
-                .graph_name = unique(def.name),
-                .bound = false};
+      Port port{
+          .name = def.name, .type = value->type(), .shape = extents_of(value->shape()), .graph_name = unique(def.name)};
       builder_.output(port.graph_name, place(*value));
+      if (const Bound* bound = value->bound(); bound != nullptr) {
+        port.count_name = unique(absl::StrCat(def.name, ":count"));
+        port.count_axis = bound->axis;
+        builder_.output(port.count_name, bound->count);
+      }
       outputs.push_back(std::move(port));
     } catch (Refusal& refusal) {
       fail(node, 0, std::move(refusal));

@@ -24,7 +24,10 @@ std::map<Key, const OpImporter*> all_importers() {
       movement_importers(),
       norm_importers(),
       quantize_importers(),
+      recurrent_importers(),
       reduce_importers(),
+      resize_importers(),
+      select_importers(),
       sequence_importers(),
       signal_importers(),
   };

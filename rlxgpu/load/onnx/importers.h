@@ -20,7 +20,10 @@ Importers matmul_importers();
 Importers movement_importers();
 Importers norm_importers();
 Importers quantize_importers();
+Importers recurrent_importers();
 Importers reduce_importers();
+Importers resize_importers();
+Importers select_importers();
 Importers sequence_importers();
 Importers signal_importers();
 

@@ -55,6 +55,21 @@ Result<Model> import(const ModelDef& def, const LoadOptions& options) {
   }
 }
 
+// Keeps the first `count` slices along an axis.
+void cut(std::vector<std::byte>& bytes, std::vector<int64_t>& shape, int axis, int64_t count, DType dtype) {
+  int64_t outer = 1, inner = bytes_of(dtype);
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (i < static_cast<size_t>(axis)) outer *= shape[i];
+    if (i > static_cast<size_t>(axis)) inner *= shape[i];
+  }
+  int64_t& extent = shape[static_cast<size_t>(axis)];
+  count = std::clamp<int64_t>(count, 0, extent);
+  for (int64_t o = 0; o < outer; ++o)
+    std::copy_n(bytes.begin() + o * extent * inner, count * inner, bytes.begin() + o * count * inner);
+  extent = count;
+  bytes.resize(storage_bytes(u8, outer * count * inner));
+}
+
 const Port* find(const std::vector<Port>& ports, std::string_view name) {
   const auto found = std::find_if(ports.begin(), ports.end(), [&](const Port& port) { return port.name == name; });
   return found == ports.end() ? nullptr : &*found;
@@ -131,7 +146,13 @@ Result<HostTensor> Session::get(std::string_view name) {
   std::vector<std::byte> bytes(storage_bytes(dtype, count));
   if (Status status = executable_.get_elements(port->graph_name, dtype, count, bytes.data()); !status.ok())
     return status;
-  return widened(port->type, port->shape, bytes);
+  std::vector<int64_t> shape = port->shape;
+  if (!port->count_name.empty()) {
+    int32_t found = 0;
+    if (Status status = executable_.get_elements(port->count_name, i32, 1, &found); !status.ok()) return status;
+    cut(bytes, shape, port->count_axis, found, dtype);
+  }
+  return widened(port->type, shape, bytes);
 }
 
 }  // namespace rlxgpu::onnx

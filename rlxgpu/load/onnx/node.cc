@@ -30,6 +30,7 @@ Tensor Node::tensor(int k) {
 }
 
 Tensor Node::place(const Value& value) const {
+  if (value.bound() != nullptr) unsupported(kDataDependent);
   carrier(value.type());
   return importer_.place(value);
 }
@@ -122,12 +123,21 @@ void Node::expand_standard_function() {
   read_.assign(read_.size(), true);
 }
 
-void Node::result(int k, Tensor tensor, ElementType type) {
+void Node::check_result(int k, Tensor tensor, ElementType type) const {
   check();
   if (!tensor.valid() || tensor.dtype() != carrier(type)) {
     invalid("result ", k, " is ", rlxgpu::name_of(tensor.dtype()), ", which does not stand for ", name_of(type));
   }
+}
+
+void Node::result(int k, Tensor tensor, ElementType type) {
+  check_result(k, tensor, type);
   result(k, Value::computed(tensor, type));
+}
+
+void Node::result(int k, Tensor tensor, ElementType type, const Bound& bound) {
+  check_result(k, tensor, type);
+  result(k, Value::bounded(tensor, type, bound));
 }
 
 void Node::result(int k, Value value) {

@@ -48,6 +48,9 @@ struct AttributeName {
   AttributeName(std::string_view name) : text(name) {}
 };
 
+// Why a bounded value is not read.
+inline constexpr std::string_view kDataDependent = "reads a tensor whose extents are known only when the model runs";
+
 class Node {
  public:
   Node(Importer& importer, Scope& scope, const NodeDef& def, int64_t opset, std::vector<Value> operands);
@@ -110,6 +113,8 @@ class Node {
   bool wants(int k) const { return k < result_count() && !def_.outputs[static_cast<size_t>(k)].empty(); }
   void result(int k, Tensor tensor) { result(k, tensor, type(0)); }
   void result(int k, Tensor tensor, ElementType type);
+  // As long as it can be, where only the data say how long it is.
+  void result(int k, Tensor tensor, ElementType type, const Bound& bound);
   void result(int k, Value value);
   void result(int k, HostTensor elements) { result(k, Value::known(std::move(elements))); }
   std::vector<Value>& results() { return results_; }
@@ -138,6 +143,7 @@ class Node {
   std::string_view unread_attribute() const;
 
  private:
+  void check_result(int k, Tensor tensor, ElementType type) const;
   template <typename... Parts>
   [[noreturn]] void refuse(bool unsupported, const Parts&... parts) const {
     Text text;

@@ -47,6 +47,10 @@ struct Port {
   std::vector<int64_t> shape;
   std::string graph_name;  // in the graph, which may not have it: an input that nothing reads
   bool bound = false;      // its elements were used when the model was loaded
+  // An output that is as long as the data say: `shape` is the greatest, and this output of the graph says how much of
+  // it along which axis there is.
+  std::string count_name = {};
+  int count_axis = 0;
 };
 
 struct Parameter {

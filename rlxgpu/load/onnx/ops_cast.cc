@@ -1,22 +1,30 @@
 // Conversions between types.
+#include <string>
+
 #include "kernels/elementwise/elementwise.h"
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
+#include "rlxgpu/load/onnx/small_types.h"
 
 namespace rlxgpu::onnx {
 namespace {
 
-bool is_plain(ElementType type) {
-  return (is_float(type) || is_integer(type) || type == ElementType::boolean) && bits_of(type) >= 8;
+bool is_number(ElementType type) {
+  return is_float(type) || is_integer(type) || is_small_float(type) || type == ElementType::boolean;
 }
 
 Tensor converted(Node& n, ElementType to) {
   const ElementType from = n.type(0);
-  n.ignore({"saturate", "round_mode"});  // of the small floats
-  const Tensor x = n.tensor(0);
-  if (from == to) return x;
-  if (!is_plain(from) || !is_plain(to)) n.unsupported("from ", name_of(from), " to ", name_of(to));
-  return n.wrapped(cast(x, n.carrier(to)), to);
+  const bool saturate = n.flag("saturate", true);
+  const PowerRounding rounding = power_rounding_of(n, n.text("round_mode", "up"));
+  if (!is_number(from) || !is_number(to)) n.unsupported("from ", name_of(from), " to ", name_of(to));
+  if (from == to) return n.tensor(0);
+  const Tensor x = decoded(n.tensor(0), from);
+  if (is_small_float(to))
+    return to_small_float(rlxgpu::is_float(x.dtype()) ? x : cast(x, f32), small_float_of(to), saturate, rounding);
+  if (bits_of(to) >= 8 || to == ElementType::boolean) return n.wrapped(cast(x, n.carrier(to)), to);
+  // Fewer bits: floats become whole numbers first.
+  return low_bits(cast(rlxgpu::is_float(x.dtype()) ? cast(round(x), i32) : x, n.carrier(to)), to);
 }
 
 void import_cast(Node& n) {

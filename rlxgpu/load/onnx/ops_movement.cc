@@ -248,19 +248,6 @@ void import_eye_like(Node& n) {
   n.result(0, cast(eq(cols, rows + static_cast<int>(k)), n.carrier(type)), type);
 }
 
-void import_compress(Node& n) {
-  const std::vector<int64_t> condition = n.integers(1);
-  const bool flat = !n.has("axis");
-  const Tensor x = flat ? reshape(n.tensor(0), {Dim(n.shape(0).count())}) : n.tensor(0);
-  const int axis = flat ? 0 : n.axis(n.integer("axis"), n.rank(0));
-  std::vector<uint32_t> chosen;
-  for (size_t i = 0; i < condition.size() && static_cast<int64_t>(i) < x.shape()[axis]; ++i) {
-    if (condition[i] != 0) chosen.push_back(static_cast<uint32_t>(i));
-  }
-  const Tensor indices = n.g().constant(i32, {Dim(static_cast<int64_t>(chosen.size()))}, chosen);
-  n.result(0, gather(x, indices, axis));
-}
-
 void import_reverse_sequence(Node& n) {
   const Tensor x = n.tensor(0);
   const int rank = n.rank(0), batch = n.axis(n.integer("batch_axis", 1), rank),
@@ -273,7 +260,6 @@ void import_reverse_sequence(Node& n) {
 }
 
 constexpr OpImporter kOps[] = {
-    {"Compress", import_compress},
     {"Concat", import_concat},
     {"Constant", import_constant},
     {"ConstantOfShape", import_constant_of_shape},

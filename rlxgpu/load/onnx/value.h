@@ -17,6 +17,12 @@
 
 namespace rlxgpu::onnx {
 
+// How much of a result means something where only the data say it: along one axis, so many (i32, rank 0).
+struct Bound {
+  int axis = 0;
+  Tensor count;
+};
+
 class Value {
  public:
   enum class Kind : uint8_t { absent, broken, tensor, sequence };
@@ -43,6 +49,12 @@ class Value {
     value.tensor_ = tensor;
     return value;
   }
+  // As long as it can be; the device says how long it is. Nothing but an output of the model may read it.
+  static Value bounded(Tensor tensor, ElementType type, const Bound& bound) {
+    Value value = computed(tensor, type);
+    value.bound_ = bound;
+    return value;
+  }
   static Value sequence(std::vector<Value> items) {
     Value value;
     value.kind_ = Kind::sequence;
@@ -55,6 +67,8 @@ class Value {
   ElementType type() const { return type_; }
   const Shape& shape() const { return shape_; }
   const std::vector<Value>& items() const { return items_; }
+
+  const Bound* bound() const { return bound_.count.given() ? &bound_ : nullptr; }
 
   bool is_known() const { return known_ != nullptr; }
   const HostTensor& elements() const { return known_->elements; }  // of a known value
@@ -78,6 +92,7 @@ class Value {
   ElementType type_ = ElementType::undefined;
   Shape shape_;
   Tensor tensor_;
+  Bound bound_;
   std::shared_ptr<Known> known_;
   std::vector<Value> items_;
   std::vector<int> inputs_;
