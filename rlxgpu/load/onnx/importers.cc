@@ -30,6 +30,7 @@ std::map<Key, const OpImporter*> all_importers() {
       select_importers(),
       sequence_importers(),
       signal_importers(),
+      vision_importers(),
   };
   // clang-format on
   std::map<Key, const OpImporter*> all;

@@ -26,6 +26,7 @@ Importers resize_importers();
 Importers select_importers();
 Importers sequence_importers();
 Importers signal_importers();
+Importers vision_importers();
 
 }  // namespace rlxgpu::onnx
 
