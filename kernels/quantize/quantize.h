@@ -73,6 +73,11 @@ constexpr Tensor quantized(Tensor x, Tensor scale, Tensor zero_point, const Quan
 
 }  // namespace internal
 
+// For formats that are not integers: the scale of every element, as a tensor that broadcasts with x.
+constexpr Tensor scales_beside(Tensor scale, Tensor x, const QuantizeOptions& options = {}, Site site = std::source_location::current()) {
+  return internal::beside(scale, x, options, site.as("scales_beside"));
+}
+
 constexpr Tensor quantize(Tensor x, Tensor scale, Tensor zero_point, const QuantizeOptions& options = {}, Site site = std::source_location::current()) {
   Builder& g = x.builder();
   if (g.ok() && zero_point.dtype() != u8 && zero_point.dtype() != i8) g.fail(site, "quantize: a zero point of ", name_of(zero_point.dtype()), ", u8 or i8 are possible");

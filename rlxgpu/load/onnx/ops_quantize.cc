@@ -6,6 +6,7 @@
 #include "kernels/quantize/quantize.h"
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
+#include "rlxgpu/load/onnx/small_types.h"
 
 namespace rlxgpu::onnx {
 namespace {
@@ -29,11 +30,17 @@ bool is_quantized_integer(ElementType type) { return is_integer(type) && bits_of
 
 void import_quantize(Node& n) {
   const Granularity g = granularity(n);
-  n.ignore({"saturate", "precision"});
+  const bool saturate = n.flag("saturate", true);
+  n.ignore({"precision"});
   const ElementType type = n.has(2)                ? n.type(2)
                            : n.has("output_dtype") ? n.element_type("output_dtype")
                                                    : ElementType::u8;
   n.ignore({"output_dtype"});
+  if (is_small_float(type)) {  // a zero point says no more than the type: it is 0
+    const Tensor by = scales_beside(g.of(n.tensor(1)), n.tensor(0), g.options);
+    n.check();
+    return n.result(0, to_small_float(cast(n.tensor(0), f32) / cast(by, f32), small_float_of(type), saturate), type);
+  }
   if (!is_quantized_integer(type)) n.unsupported("to ", name_of(type));
   const DType dtype = n.carrier(type);
   const Tensor zero = n.has(2) ? g.of(n.tensor(2)) : n.g().literal(0, dtype), x = n.tensor(0);
@@ -46,8 +53,13 @@ void import_dequantize(Node& n) {
   const Granularity g = granularity(n);
   const ElementType type =
       n.has("output_dtype") && n.integer("output_dtype") != 0 ? n.element_type("output_dtype") : n.type(1);
-  if (!is_integer(n.type(0))) n.unsupported("from ", name_of(n.type(0)));
   const Tensor q = n.tensor(0), scale = g.of(n.tensor(1));
+  if (is_small_float(n.type(0))) {
+    const Tensor by = scales_beside(scale, q, g.options);
+    n.check();
+    return n.result(0, cast(decoded(q, n.type(0)) * cast(by, f32), n.carrier(type)), type);
+  }
+  if (!is_integer(n.type(0))) n.unsupported("from ", name_of(n.type(0)));
   const Tensor y = n.has(2) ? dequantize(q, scale, g.of(n.tensor(2)), g.options) : dequantize(q, scale, g.options);
   n.result(0, cast(y, n.carrier(type)), type);
 }
