@@ -14,6 +14,7 @@
 #include "rlxgpu/compile/listing.h"
 #include "rlxgpu/executable.h"
 #include "rlxgpu/reference/interpreter.h"
+#include "rlxgpu/tools/profile_table.h"
 
 namespace {
 
@@ -50,19 +51,6 @@ double worst_difference(const std::vector<double>& a, const std::vector<double>&
   double worst = 0;
   for (size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::fabs(a[i] - b[i]));
   return worst;
-}
-
-void print_profile(const std::vector<StepProfile>& steps) {
-  double total = 0, longest = 0;
-  for (const StepProfile& step : steps) total += step.seconds, longest = std::max(longest, step.seconds);
-  std::printf("%4s  %-34s %9s %-22s %9s %9s\n", "step", "kernel", "GPU us", "", "GFLOP/s", "KB");
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const StepProfile& step = steps[i];
-    const auto bar = static_cast<size_t>(longest > 0 ? std::lround(20 * step.seconds / longest) : 0);
-    std::printf("%4zu  %-34.34s %9.1f %-22s %9.2f %9.1f\n", i, step.label.c_str(), step.seconds * 1e6, std::string(bar, '#').c_str(),
-                step.seconds > 0 ? step.flops / step.seconds * 1e-9 : 0.0, step.bytes / 1024);
-  }
-  std::printf("%4s  %-34s %9.1f\n", "", "all", total * 1e6);
 }
 
 }  // namespace
@@ -120,15 +108,9 @@ int main(int argc, char** argv) {
   std::printf("result    first after %.2f s; differs from the double reference by at most %.1e (f32 storage alone allows %.1e): %s\n\n",
               first.count(), worst, allowed, right ? "right" : "WRONG");
 
-  std::vector<StepProfile> best;
-  for (int run = 0; run < 5; ++run) {
-    Result<std::vector<StepProfile>> profile = encoder.engine().profile();
-    if (!profile.ok()) die(profile.status());
-    if (best.empty()) best = *profile;
-    for (size_t i = 0; i < best.size(); ++i) best[i].seconds = std::min(best[i].seconds, (*profile)[i].seconds);
-  }
-  std::printf("profile   best of 5 runs, GPU timestamps\n");
-  print_profile(best);
+  Result<std::vector<StepProfile>> best = tools::best_profile(encoder.engine(), 5);
+  if (!best.ok()) die(best.status());
+  std::printf("profile   best of 5 runs, GPU timestamps\n%s", tools::profile_table(*best).c_str());
   std::printf(
       "\nNext: ./dev demo --adapt                                        kernels chosen for this adapter\n"
       "      ./dev bazel run //rlxgpu/tools:rlxgpu -- devices          the adapters of this machine\n"

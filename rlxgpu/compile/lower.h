@@ -114,8 +114,15 @@ constexpr void Lowering::lower_group(int32_t root) {
     for (int k = 0; k < results.count; ++k) group.results.push_back(memory_of(results.first + k));
   }
   const uint64_t hash = group.shape.hash();
+  const size_t before = program_.steps.size();
+  const auto note_line = [&] {
+    const uint32_t line = graph_.node(anchor >= 0 ? anchor : root).site.line;
+    for (size_t s = before; s < program_.steps.size(); ++s) program_.steps[s].line = line;
+  };
   for (int32_t i = lowered_index_.first(hash); i >= 0; i = lowered_index_.next()) {
-    if (lowered_[static_cast<size_t>(i)].shape.same_as(group.shape)) return repeat(lowered_[static_cast<size_t>(i)], group);
+    if (!lowered_[static_cast<size_t>(i)].shape.same_as(group.shape)) continue;
+    repeat(lowered_[static_cast<size_t>(i)], group);
+    return note_line();
   }
   group.steps.first = static_cast<int32_t>(program_.steps.size());
   group.scratch.first = static_cast<int32_t>(memory_.size());
@@ -124,6 +131,7 @@ constexpr void Lowering::lower_group(int32_t root) {
   } else {
     map_step(node.results.first, memory_of(node.results.first));
   }
+  note_line();
   group.steps.count = static_cast<int32_t>(program_.steps.size()) - group.steps.first;
   group.scratch.count = static_cast<int32_t>(memory_.size()) - group.scratch.first;
   lowered_index_.insert(hash, static_cast<int32_t>(lowered_.size()));

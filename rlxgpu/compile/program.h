@@ -70,6 +70,7 @@ struct Step {
   Range bindings;    // of Program::bindings
   Range immediates;  // of Program::step_immediates: scalar indices; one 32-bit word each, in this order
   Range label;       // of names: "op/dtype/variant"
+  uint32_t line = 0;  // where the user wrote the op (Site); loaders number a model's nodes by it
   double flops = 0, bytes = 0;  // what the algorithm needs
 };
 

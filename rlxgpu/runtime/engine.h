@@ -53,6 +53,7 @@ struct StepProfile {
   std::string label;
   double seconds = 0;           // on the device
   double flops = 0, bytes = 0;  // what the algorithm needs
+  uint32_t line = 0;            // where the user wrote it; of a model from a file, its node
 };
 
 class Engine {

@@ -207,6 +207,7 @@ class Creator {
       made.grid_scalar = step.grid_scalar;
       made.immediates = step.immediates;
       made.label = program_.name(step.label);
+      made.line = step.line;
       made.flops = step.flops;
       made.bytes = step.bytes;
       for (int32_t i = 0; i < step.bindings.count; ++i) {

@@ -76,7 +76,7 @@ Result<std::vector<StepProfile>> Engine::profile() {
   for (size_t i = 0; i < engine.steps.size(); ++i) {
     const EngineStep& step = engine.steps[i];
     const uint64_t begin = stamps[2 * i], end = stamps[2 * i + 1];
-    profiles.push_back({step.label, end > begin ? 1e-9 * static_cast<double>(end - begin) : 0, step.flops, step.bytes});
+    profiles.push_back({step.label, end > begin ? 1e-9 * static_cast<double>(end - begin) : 0, step.flops, step.bytes, step.line});
   }
   return profiles;
 }

@@ -61,6 +61,7 @@ struct EngineStep {
   int grid_scalar = -1;
   Range immediates;  // of EngineState::immediates
   std::string label;
+  uint32_t line = 0;
   double flops = 0, bytes = 0;
   uint64_t raw_bytes = 0;  // of the largest buffer that the kernel declares itself, perhaps with its size
   std::vector<std::pair<uint32_t, Slice>> constants;  // by binding

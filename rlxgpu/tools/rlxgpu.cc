@@ -5,6 +5,7 @@
 #include "rlxgpu/tools/calibrate.h"
 #include "rlxgpu/tools/check_command.h"
 #include "rlxgpu/tools/devices.h"
+#include "rlxgpu/tools/model_command.h"
 #include "rlxgpu/tools/plot.h"
 #include "rlxgpu/tools/program_command.h"
 #include "rlxgpu/tools/spectrogram.h"
@@ -62,7 +63,8 @@ int main(int argc, char** argv) {
 
   rlxgpu::tools::SpectrogramCommand spectrogram;
   CLI::App* spectrograms = app.add_subcommand("spectrogram", "Draw the spectrum of a sound over time: WAV to PNG");
-  spectrograms->add_option("IN", spectrogram.in, "A WAV file: 8 to 32-bit integers or floats, any channels")->required();
+  spectrograms->add_option("IN", spectrogram.in, "A WAV file: 8 to 32-bit integers or floats, any channels")
+      ->required();
   spectrograms->add_option("OUT", spectrogram.out, "The PNG file")->required();
   spectrograms->add_option("--length", spectrogram.length, "Samples of a piece; 1024 unless told");
   spectrograms->add_option("--hop", spectrogram.hop, "Samples from one piece to the next; 256 unless told");
@@ -70,6 +72,29 @@ int main(int argc, char** argv) {
   spectrograms->add_option("--mel", spectrogram.mel, "So many mel bands instead of frequencies");
   spectrograms->add_option("--colors", spectrogram.colors, "viridis (unless told), magma, gray");
   spectrograms->add_option("--range", spectrogram.range, "From the darkest to the brightest, in dB; 80 unless told");
+
+  rlxgpu::tools::InspectCommand inspect;
+  CLI::App* inspects =
+      app.add_subcommand("inspect", "Show an ONNX model: inputs, outputs, ops, weights, memory, its program");
+  rlxgpu::tools::RunCommand run;
+  CLI::App* runs = app.add_subcommand("run", "Run an ONNX model: .npy files in and out, or random inputs");
+  const auto model_options = [](CLI::App* command, rlxgpu::tools::ModelCommand& model) {
+    command->add_option("MODEL", model.model, "An .onnx file")->required();
+    command->add_option("--extent", model.extents, "NAME=N: the size of a symbolic extent; 1 unless told")
+        ->allow_extra_args(false);
+    command->add_option("--input", model.inputs, "NAME=FILE.npy: the elements of an input")->allow_extra_args(false);
+  };
+  model_options(inspects, inspect);
+  inspects->add_flag("--program", inspect.program, "List the program, too");
+  model_options(runs, run);
+  runs->add_option("--output-dir", run.output_dir, "Write every output there, as NAME.npy");
+  runs->add_flag("--profile", run.profile, "Print what each step took on the device");
+  runs->add_option("--trace", run.trace, "Write that as JSON for ui.perfetto.dev");
+  runs->add_flag("--check", run.check, "Compare with the double-precision references of all ops (slow)");
+  runs->add_flag("--baked", run.baked, "Kernels with their sizes in them: faster, and compiled for this model alone");
+  runs->add_option("--runs", run.runs, "Timed runs; 1 unless told");
+  runs->add_option("--seed", run.seed, "Of random inputs");
+  runs->add_option("--adapter", run.adapter, "Part of the adapter's name; without it, the one used by default");
 
   CLI11_PARSE(app, argc, argv);
   if (*devices) return rlxgpu::tools::devices_command(devices_as_json, std::cout);
@@ -79,6 +104,8 @@ int main(int argc, char** argv) {
   if (*tunes) return rlxgpu::tools::tune_command(tune, std::cout, std::cerr);
   if (*plots) return rlxgpu::tools::plot_command(plot, std::cout, std::cerr);
   if (*spectrograms) return rlxgpu::tools::spectrogram_command(spectrogram, std::cout, std::cerr);
+  if (*inspects) return rlxgpu::tools::inspect_command(inspect, std::cout, std::cerr);
+  if (*runs) return rlxgpu::tools::run_command(run, std::cout, std::cerr);
   std::cerr << app.help();
   return 2;
 }

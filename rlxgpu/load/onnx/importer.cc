@@ -49,6 +49,19 @@ std::string Importer::unique(std::string_view name) {
   return fresh;
 }
 
+// A weight is named after its initialiser; other constants after what they hold, so that loads of a model that share
+// weights mean the same by a name.
+std::string Importer::weight_name(const Value& value) {
+  if (!value.name().empty() && names_.insert(options_.weight_prefix + value.name()).second)
+    return options_.weight_prefix + value.name();
+  const HostTensor& elements = value.elements();
+  uint64_t hash = 1469598103934665603u + static_cast<uint64_t>(elements.type());
+  const auto add = [&](uint64_t word) { hash = (hash ^ word) * 1099511628211u; };
+  for (const int64_t extent : elements.shape()) add(static_cast<uint64_t>(extent));
+  for (const std::byte byte : elements.bytes()) add(std::to_integer<uint64_t>(byte));
+  return absl::StrCat("constant:", absl::Hex(hash));
+}
+
 Tensor Importer::place(const Value& value) {
   if (!value.is_known()) return value.tensor();
   Tensor& placed = value.placed();
@@ -58,11 +71,13 @@ Tensor Importer::place(const Value& value) {
   // One number is worth a literal in the kernel; small results of shape arithmetic need no name.
   const bool constant = elements.count() <= 1 || (value.name().empty() && elements.count() <= 64);
   if (!constant) {
-    const std::string name =
-        unique(absl::StrCat(options_.weight_prefix, value.name().empty() ? "constant" : value.name()));
-    placed = builder_.param(name, dtype, value.shape());
-    parameters.push_back({name, elements});
-    return placed;
+    const std::string name = weight_name(value);
+    Tensor& shared = weights_[name];  // equal constants are one
+    if (!shared.given()) {
+      shared = builder_.param(name, dtype, value.shape());
+      parameters.push_back({name, elements});
+    }
+    return placed = shared;
   }
   Result<std::vector<std::byte>> bytes = carried(elements);
   if (!bytes.ok()) throw Refusal{true, std::string(bytes.status().message())};
@@ -88,6 +103,20 @@ NodeDef Importer::resolve(const NodeDef& node, const Scope& scope) {
   return resolved;
 }
 
+// Ops from `first` on belong to this node, unless a node inside it has taken them.
+void Importer::name_ops(size_t first, std::string name) {
+  static constexpr char kOurs[] = "onnx";
+  Graph& graph = builder_.graph();
+  if (first == graph.nodes.size()) return;
+  nodes.push_back(std::move(name));
+  for (size_t k = first; k < graph.nodes.size(); ++k) {
+    Site& site = graph.nodes[k].site;
+    if (site.file == kOurs) continue;
+    site.file = kOurs;
+    site.line = static_cast<uint32_t>(nodes.size());
+  }
+}
+
 void Importer::import_nodes(std::span<const NodeDef> nodes, Scope& scope) {
   for (const NodeDef& node : nodes) import_node(node, scope);
 }
@@ -95,6 +124,7 @@ void Importer::import_nodes(std::span<const NodeDef> nodes, Scope& scope) {
 void Importer::import_node(const NodeDef& node, Scope& scope) {
   const auto found = scope.opsets().find(node.domain);
   const int64_t opset = found == scope.opsets().end() ? 0 : found->second;
+  const auto first = static_cast<size_t>(builder_.graph().nodes.size());
   std::vector<Value> results;
   std::vector<int> inputs;
   bool broken = false;
@@ -124,6 +154,7 @@ void Importer::import_node(const NodeDef& node, Scope& scope) {
     fail(node, opset, {false, error.what()});
     broken = true;
   }
+  if (!scope.in_function()) name_ops(first, label(node));
   std::sort(inputs.begin(), inputs.end());
   inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
   for (size_t k = 0; k < node.outputs.size(); ++k) {
@@ -253,7 +284,8 @@ void Importer::import_inputs(Scope& scope, const std::set<int>& bound) {
               .type = def.type,
               .shape = {},
               .graph_name = {},
-              .bound = bound.contains(static_cast<int>(k))};
+              .bound = bound.contains(static_cast<int>(k)),
+              .elements = {}};
     std::string wrong;
     if (is_given && (!def.has_shape || given->second.shape().size() == def.shape.size())) {
       port.shape = given->second.shape();
@@ -290,6 +322,7 @@ void Importer::import_inputs(Scope& scope, const std::set<int>& bound) {
     Value value;
     if (port.bound) {
       value = Value::known(given->second);
+      port.elements = given->second;
     } else {
       port.graph_name = unique(def.name);
       value = Value::computed(builder_.input(port.graph_name, *carrier_of(def.type), shape_of(port.shape)), def.type);

@@ -34,6 +34,7 @@ class Scope {
   }
   void set(const std::string& name, Value value) { values_[name] = std::move(value); }
   const Opsets& opsets() const { return opsets_; }
+  bool in_function() const { return function_ != nullptr || (around_ != nullptr && around_->in_function()); }
   // The value of a function's attribute where it is called, or null.
   const Attribute* attribute(std::string_view name) const;
 
@@ -74,6 +75,7 @@ class Importer {
 
   std::vector<Port> inputs, outputs;
   std::vector<Parameter> parameters;
+  std::vector<std::string> nodes;  // names, by the lines that ops of the graph have
 
  private:
   void import_inputs(Scope& scope, const std::set<int>& bound);
@@ -86,6 +88,8 @@ class Importer {
   NodeDef resolve(const NodeDef& node, const Scope& scope);
   void fail(const NodeDef& node, int64_t opset, Refusal refusal);
   std::string unique(std::string_view name);
+  std::string weight_name(const Value& value);
+  void name_ops(size_t first, std::string name);
 
   Builder& builder_;
   const ModelDef& model_;
@@ -93,6 +97,7 @@ class Importer {
   std::vector<NodeError> errors_;
   std::set<int> wanted_;
   std::set<std::string> names_;  // of inputs and weights
+  std::map<std::string, Tensor> weights_;
   std::map<std::string, int64_t> extents_;
   int64_t imported_ = 0;  // nodes so far, with those of functions and loops
   int depth_ = 0;

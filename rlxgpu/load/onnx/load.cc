@@ -47,6 +47,7 @@ Result<Model> import(const ModelDef& def, const LoadOptions& options) {
     model.outputs = std::move(importer.outputs);
     model.parameters = std::move(importer.parameters);
     model.opsets = def.opsets;
+    model.nodes = std::move(importer.nodes);
     std::map<std::string, int> counts;
     count_ops(def.graph.nodes, counts);
     for (const FunctionDef& function : def.functions) count_ops(function.nodes, counts);
@@ -132,7 +133,15 @@ Status Session::set(std::string_view name, const HostTensor& elements) {
     return absl::InvalidArgumentError(
         absl::StrCat("input \"", name, "\" is of another type or shape than the model was loaded for"));
   }
-  if (port->bound || executable_.count(port->graph_name) < 0) return {};  // nothing reads it at run time
+  if (port->bound) {
+    const auto same = [](std::span<const std::byte> a, std::span<const std::byte> b) {
+      return std::ranges::equal(a, b);
+    };
+    if (same(port->elements.bytes(), elements.bytes())) return {};
+    return absl::FailedPreconditionError(
+        absl::StrCat("input \"", name, "\" decides shapes: load the model again with its new elements"));
+  }
+  if (executable_.count(port->graph_name) < 0) return {};  // nothing reads it
   Result<std::vector<std::byte>> bytes = carried(elements);
   if (!bytes.ok()) return absl::InvalidArgumentError(absl::StrCat("input \"", name, "\": ", bytes.status().message()));
   return executable_.set_elements(port->graph_name, *carrier_of(port->type), elements.count(), bytes->data());

@@ -35,7 +35,7 @@ using HostTensors = std::map<std::string, HostTensor, std::less<>>;
 struct LoadOptions {
   std::map<std::string, int64_t> extents = {};  // sizes of symbolic extents
   // Elements of some inputs. Their shapes fix symbolic extents; and where an op has to know an operand before it can
-  // have a shape (Reshape's second), they are used as constants: Model::bound() lists these inputs.
+  // have a shape (Reshape's second), they are used as constants: Port::bound says so.
   HostTensors given = {};
   std::string weight_prefix = {};  // before the names of weights, where models share a Weights
 };
@@ -45,8 +45,9 @@ struct Port {
   std::string name;
   ElementType type = ElementType::f32;
   std::vector<int64_t> shape;
-  std::string graph_name;  // in the graph, which may not have it: an input that nothing reads
-  bool bound = false;      // its elements were used when the model was loaded
+  std::string graph_name;    // in the graph, which may not have it: an input that nothing reads
+  bool bound = false;        // its elements were used when the model was loaded
+  HostTensor elements = {};  // those, if it is bound
   // An output that is as long as the data say: `shape` is the greatest, and this output of the graph says how much of
   // it along which axis there is.
   std::string count_name = {};
@@ -64,6 +65,12 @@ struct Model {
   std::vector<Parameter> parameters;
   std::vector<std::pair<std::string, int>> ops;  // of the file, with how often each is used
   std::map<std::string, int64_t> opsets;
+  std::vector<std::string> nodes;  // of the file, as messages name them: StepProfile::line is an index and one
+
+  // The node that a step belongs to, or "".
+  std::string_view node_of(uint32_t line) const {
+    return line > 0 && line <= nodes.size() ? std::string_view(nodes[line - 1]) : std::string_view();
+  }
 
   const Port* find_input(std::string_view name) const;
   const Port* find_output(std::string_view name) const;
@@ -78,7 +85,7 @@ Result<Model> load(std::span<const std::byte> bytes, const LoadOptions& options 
 // What runs a model: conversions of types at its interface, and an Executable.
 class Session {
  public:
-  // Weights that `options` names are used if the model's were uploaded to them before; else they are uploaded here.
+  // Where `options` names weights, the model's must have been uploaded to them (Model::upload); else that is done here.
   static Result<Session> create(const Device& device, const Model& model, const DynamicOptions& options = {});
 
   // Of the input's type and shape. Setting a bound input is an error unless nothing changes.

@@ -1,0 +1,36 @@
+#!/bin/bash
+# `rlxgpu inspect` and `rlxgpu run` on models of ONNX's suite.
+#
+#   model_test.sh RLXGPU
+set -uo pipefail
+rlxgpu=$1 data=/usr/share/libonnx-testdata/data out=$TEST_TMPDIR/out failed=0
+export VK_DRIVER_FILES=${RLXGPU_LAVAPIPE_ICD:-} VK_ICD_FILENAMES=${RLXGPU_LAVAPIPE_ICD:-}
+expect() {  # CODE TEXT ARG...: the exit code, and a text in what is printed
+  local code=$1 text=$2 said got
+  shift 2
+  said=$("$rlxgpu" "$@" 2>&1)
+  got=$?
+  if [ "$got" != "$code" ] || ! grep -qF -- "$text" <<<"$said"; then
+    printf 'FAILED: rlxgpu %s: exit code %s, expected %s and "%s" in\n%s\n' "$*" "$got" "$code" "$text" "$said" | head -n 40
+    failed=$((failed + 1))
+  fi
+}
+
+lstm=$data/node/test_lstm_defaults/model.onnx softmax=$data/node/test_softmax_example/model.onnx
+expect 0 "ops     LSTM 1" inspect "$lstm"
+expect 0 "recurrent/f32" inspect "$lstm" --program
+expect 0 "right" run "$lstm" --check
+expect 0 'the node that computes "Y_h"' run "$lstm" --profile
+expect 0 "trace" run "$lstm" --trace "$TEST_TMPDIR/trace.json"
+grep -q '"traceEvents"' "$TEST_TMPDIR/trace.json" || { echo "FAILED: no trace"; failed=$((failed + 1)); }
+# What is written is read again: a softmax of a softmax.
+expect 0 "y.npy" run "$softmax" --output-dir "$out"
+expect 0 "right" run "$softmax" --input "x=$out/y.npy" --check
+expect 2 'no input "z"' run "$softmax" --input "z=$out/y.npy"
+expect 2 "NAME=VALUE" run "$softmax" --input x
+expect 1 "No such file" run "$data/none.onnx"
+expect 1 "not an ONNX file" run "$out/y.npy"
+expect 1 "string tensors are not supported" inspect "$data/node/test_string_concat/model.onnx"
+# Extents that nobody gave are 1, and an operand that decides a shape has to be given.
+expect 1 'give the elements of input "shape"' run "$data/node/test_reshape_extended_dims/model.onnx"
+exit $((failed > 0))
