@@ -38,11 +38,10 @@ struct Tiling {
 };
 
 // A step costs as much as its rows and nine more (measured on lavapipe), so a few rows beyond a multiple of 64 are
-// better spread over tiles of fewer rows. 128 rows take seconds to compile: for large products only.
-constexpr int64_t rows_for(int64_t m, int64_t n) {
+// better spread over tiles of fewer rows.
+constexpr int64_t rows_for(int64_t m) {
   int64_t best = 1, best_cost = 0;
-  for (int64_t rows : {32, 16, 12, 10, 8, 6, 5, 4, 3, 2, 1}) {
-    if (rows > 16 && m * n < 512 * 512) continue;
+  for (int64_t rows : {16, 12, 10, 8, 6, 5, 4, 3, 2, 1}) {
     const int64_t cost = ceil_div(m, 4 * rows) * (4 * rows + 9);
     if (best_cost == 0 || cost < best_cost) best = rows, best_cost = cost;
   }
@@ -58,7 +57,7 @@ constexpr bool is_broadcast(const MatmulLayout& layout, bool of_a) {
 
 constexpr Tiling tiling_of(const MatmulLayout& layout, int64_t splits) {
   Tiling tiling;
-  tiling.rows = rows_for(layout.m, layout.n);
+  tiling.rows = rows_for(layout.m);
   tiling.tiles_m = ceil_div(layout.m, 4 * tiling.rows);
   tiling.tiles_n = ceil_div(layout.n, 32);
   tiling.steps = layout.k == 0 ? 1 : ceil_div(layout.k, 4);
@@ -122,26 +121,33 @@ constexpr void sum_splits(Emit& e, Ref parts, int64_t count, int64_t splits) {
       .grid(grid.row, grid.rows);
 }
 
-// Both operands are read where they are when they are whole vectors of f32, one after another, and so small that they
-// stay in the caches: copies gain nothing there (lavapipe, 512: 38 GFLOP/s either way; 1024: 36 and 39).
-constexpr bool is_direct(const Call& call, const MatmulLayout& l) {
-  if (call.operand(0).dtype != f32 || call.operand(1).dtype != f32 || l.products.symbol >= 0) return false;
-  if (l.k % 4 != 0 || l.n % 4 != 0 || l.k == 0 || l.k > 512 || l.k * l.n > 512 * 512) return false;
-  if (l.a_offset != 0 || l.b_offset != 0 || l.a_col != 1 || l.b_col != 1) return false;
-  if ((l.m > 1 && l.a_row != l.k) || l.b_row != l.n) return false;
+// Operands may be read where they are when they are whole vectors of f32, one after another.
+struct Direct {
+  bool a = false, b = false;
+};
+constexpr Direct direct_of(const Call& call, const MatmulLayout& l) {
+  if (l.products.symbol >= 0 || l.k % 4 != 0 || l.n % 4 != 0 || l.k == 0) return {};
   for (int i = 0; i + 1 < MatmulLayout::kBatchAxes; ++i) {
-    if (l.batch[i].extent != 1) return false;
+    if (l.batch[i].extent != 1) return {};
   }
   const MatmulLayout::BatchAxis& axis = l.batch[MatmulLayout::kBatchAxes - 1];
-  return (axis.a == 0 || axis.a == l.m * l.k) && (axis.b == 0 || axis.b == l.k * l.n);
+  const bool a = call.operand(0).dtype == f32 && l.a_offset == 0 && l.a_col == 1 && (l.m <= 1 || l.a_row == l.k) &&
+                 (axis.a == 0 || axis.a == l.m * l.k);
+  const bool b = call.operand(1).dtype == f32 && l.b_offset == 0 && l.b_col == 1 && l.b_row == l.n &&
+                 (axis.b == 0 || axis.b == l.k * l.n);
+  // So small that they stay in the caches: copies gain nothing there (lavapipe, 512: 38 GFLOP/s either way; 1024: 36 and
+  // 39). And a matrix that is used for few rows only is not worth a copy (128 x 768 x 2304: 14.2 ms, with it 15.5).
+  const bool small = l.k <= 512 && l.k * l.n <= 512 * 512;
+  if (a && b && small) return {true, true};
+  return {false, b && l.m <= 128};
 }
 
 constexpr void emit(Emit& e, const MatmulLayout& layout, const Tiling& tiling) {
-  const bool direct = is_direct(e.call(), layout);
-  const Ref a = direct ? e.operand(0) : pack(e, layout, tiling, true, e.operand(0)),
-            b = direct ? e.operand(1) : pack(e, layout, tiling, false, e.operand(1));
-  const int64_t a_matrix = direct ? layout.m * layout.k / 4 : tiling.tiles_m * tiling.steps * 4 * tiling.rows;
-  const int64_t b_matrix = direct ? layout.k * layout.n / 4 : tiling.tiles_n * tiling.steps * 32;
+  const Direct direct = direct_of(e.call(), layout);
+  const Ref a = direct.a ? e.operand(0) : pack(e, layout, tiling, true, e.operand(0)),
+            b = direct.b ? e.operand(1) : pack(e, layout, tiling, false, e.operand(1));
+  const int64_t a_matrix = direct.a ? layout.m * layout.k / 4 : tiling.tiles_m * tiling.steps * 4 * tiling.rows;
+  const int64_t b_matrix = direct.b ? layout.k * layout.n / 4 : tiling.tiles_n * tiling.steps * 32;
   const int64_t count = layout.batches * layout.m * layout.n;
   const int64_t tiles = tiling.splits * layout.batches * tiling.tiles_m * tiling.tiles_n;
   const Ref sums = tiling.splits > 1 ? e.scratch(f32, {tiling.splits * count}) : e.result();
@@ -153,14 +159,14 @@ constexpr void emit(Emit& e, const MatmulLayout& layout, const Tiling& tiling) {
       .number("kSteps", tiling.steps)
       .number("kAVectors", tiling.a_batches * a_matrix)
       .number("kABatch", tiling.a_batches > 1 ? a_matrix : 0)
-      .number("kATile", direct ? tiling.rows * layout.k : tiling.steps * 4 * tiling.rows)
-      .number("kAStep", direct ? 1 : 4 * tiling.rows)
-      .number("kARow", direct ? layout.k / 4 : 1)
+      .number("kATile", direct.a ? tiling.rows * layout.k : tiling.steps * 4 * tiling.rows)
+      .number("kAStep", direct.a ? 1 : 4 * tiling.rows)
+      .number("kARow", direct.a ? layout.k / 4 : 1)
       .number("kBVectors", tiling.b_batches * b_matrix)
       .number("kBBatch", tiling.b_batches > 1 ? b_matrix : 0)
-      .number("kBTile", direct ? 8 : tiling.steps * 32)
-      .number("kBStep", direct ? layout.n : 32)
-      .number("kBRow", direct ? layout.n / 4 : 8)
+      .number("kBTile", direct.b ? 8 : tiling.steps * 32)
+      .number("kBStep", direct.b ? layout.n : 32)
+      .number("kBRow", direct.b ? layout.n / 4 : 8)
       .number("kSplitSteps", ceil_div(tiling.steps, tiling.splits))
       .number("kBatches", layout.batches)
       .number("kRows", tiling.rows)
@@ -174,7 +180,7 @@ constexpr void emit(Emit& e, const MatmulLayout& layout, const Tiling& tiling) {
 }
 
 constexpr int64_t tiles_of(const MatmulLayout& layout) {
-  return layout.batches * ceil_div(layout.m, 4 * rows_for(layout.m, layout.n)) * ceil_div(layout.n, 32);
+  return layout.batches * ceil_div(layout.m, 4 * rows_for(layout.m)) * ceil_div(layout.n, 32);
 }
 
 }  // namespace packed

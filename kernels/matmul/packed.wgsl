@@ -8,9 +8,9 @@
 // Elements of a are the same for the whole workgroup, hence scalar loads, each used four times; those of b
 // are vectors, used 4 * kRows times from registers. What counts on lavapipe (GFLOP/s at 512 and 1024, one
 // process): arrays of known size 43, unknown 36; operands where they are 43 and 34, in strips 42 and 42;
-// 32 rows 38; 128 rows 4 % more than 64, but three times as long to compile; sums of four products by nested fma()
-// 4 % less than so; two steps in one trip of the loop 8 % less; 8 columns a lane, steps of 8 products 25; one array
-// of 64 sums, which the driver does not unroll, 10.
+// 32 rows 38; 128 rows 4 % more than 64, but on another CPU 0.6 to 0.8 of it, and three times as long to compile; sums
+// of four products by nested fma() 4 % less than so; two steps in one trip of the loop 8 % less; 8 columns a lane, steps
+// of 8 products 25; one array of 64 sums, which the driver does not unroll, 10.
 //#params
 alias Result = f32;       // or the integers of bytes' products, whose sums are exact in f32
 const kM = 64u;
