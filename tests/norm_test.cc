@@ -104,6 +104,43 @@ TEST_CASE("a large mean does not hide a small variance", "[norm][gpu]") {
                {.bound = norm_bound(f32, 512), .choices = {{"layer_norm", variant}}, .given = {{"x", x}}});
 }
 
+// In every norm that takes a mean out: along rows, over groups, over channels side by side, and with a sum before it.
+TEST_CASE("no norm loses the variance of noise on 10000", "[norm][gpu]") {
+  const Device device = device_or_skip();
+  std::mt19937 random(8);
+  std::vector<double> x(size_t{4} * 24 * 32), half(x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = 1e4 + 0.05 * std::uniform_real_distribution<double>(-1, 1)(random);
+    half[i] = 5e3 + 0.02 * std::uniform_real_distribution<double>(-1, 1)(random);
+  }
+  const auto build = [](Builder& g) {
+    const Tensor t = g.input("x", f32, {4, 24, 32}), h = g.input("h", f32, {4, 24, 32});
+    g.output("group", group_norm(t, 3, {}, {}, 1e-7f)), g.output("instance", instance_norm(t, {}, {}, 1e-7f));
+    g.output("per pixel", layer_norm_2d(t, {}, {}, 1e-7f)),
+        g.output("two axes", layer_norm(t, {}, {}, {.axes = 2, .epsilon = 1e-7f}));
+    g.output("ada", ada_layer_norm(t, g.input("scale", f32, {4, 32}), g.input("shift", f32, {4, 32}), 1e-7f));
+    g.output("sum", add_layer_norm(h, h, {}, {}, {.epsilon = 1e-7f}).normal);
+  };
+  check_agrees(device, build, {.bound = norm_bound(f32, 768), .given = {{"x", x}, {"h", half}}});
+}
+
+TEST_CASE("the norm of a sum, and the sum, in one dispatch", "[norm][gpu]") {
+  const Device device = device_or_skip();
+  const DType dtype = GENERATE(f32, f16);
+  const auto build = [&](Builder& g) {
+    const Tensor x = g.input("x", dtype, {5, 36}), r = g.input("r", dtype, {5, 36});
+    const NormedSum layer = add_layer_norm(x, r, g.param("w", dtype, {36}), g.param("b", dtype, {36}));
+    g.output("normal", layer.normal), g.output("sum", layer.sum);
+    const NormedSum rms = add_rms_norm(layer.sum * 2.0f, r);
+    g.output("rms", rms.normal), g.output("twice", rms.sum);
+  };
+  DynamicGraph graph;
+  build(*graph);
+  CHECK(compile(graph.graph(), kPortable).steps.size() == 2);
+  // A sum of 16 bits is rounded before the reference's norm, not before ours.
+  check_agrees(device, build, {.bound = norm_bound(dtype, 36) + Bound{8 * epsilon_of(dtype), 0}});
+}
+
 TEST_CASE("norms over channels", "[norm][gpu]") {
   const Device device = device_or_skip();
   const DType dtype = GENERATE(f32, f16);

@@ -4,6 +4,7 @@
 //   Tensor y = layer_norm(x + attended, gamma, beta);      // one dispatch: the sum joins it
 //   Tensor z = rms_norm(y, gamma, {.epsilon = 1e-6f});
 //   Tensor n = group_norm(image, 32, gamma, beta);         // image: (batch, channel, ...)
+//   auto [normal, sum] = add_rms_norm(x, attended, gamma); // one dispatch gives both
 //
 // x: f32, f16 or bf16, computed in f32 in whatever type is stored. layer_norm: (x - mean) / sqrt(variance + epsilon),
 // the variance over n, not n - 1. rms_norm: x / sqrt(mean of x^2 + epsilon). Then times weight plus bias, if given;
@@ -50,6 +51,7 @@ constexpr void norm_infer(Infer& infer) {
     if (!fits) return infer.fail("weight and bias have the normalised axes' extents, not ", shape);
   }
   infer.result(infer.dtype(0), x);
+  if (norm.keep) infer.result(infer.dtype(0), x);
 }
 
 // Normalised elements times weight plus bias, of a column or of a vector of four.
@@ -85,7 +87,9 @@ constexpr void norm_rows_emit(Emit& e) {
   if (norm.has_weight) dispatch.input("weight", e.operand(1));
   dispatch.flag("BIAS", norm.has_bias);
   if (norm.has_bias) dispatch.input("bias", e.operand(1 + norm.has_weight));
-  dispatch.output("y", e.result())
+  dispatch.output("y", e.result()).flag("KEPT", norm.keep);
+  if (norm.keep) dispatch.output("sum", e.result(1));
+  dispatch.slot("keep", norm.keep ? std::string_view() : std::string_view("fn keep(i : u32, v : f32) {}"))
       .slot("affine", affine_text(norm, false))
       .grid(lanes.grid.row, lanes.grid.rows, 1, norm.first > 0 && lanes.grid.rows == 1 ? shape.symbol(0) : -1);
 }
@@ -94,7 +98,8 @@ constexpr void norm_rows_emit(Emit& e) {
 constexpr bool norm_vectors_accepts(const Call& call, const Target&) {
   const NormAttrs norm(call.attrs);
   const Shape& shape = call.operand(0).shape;
-  if (norm.last != shape.rank() || shape.count(norm.first, norm.last) % 4 != 0 || shape.symbol(norm.first) >= 0)
+  if (norm.keep || norm.last != shape.rank() || shape.count(norm.first, norm.last) % 4 != 0 ||
+      shape.symbol(norm.first) >= 0)
     return false;
   for (int k = 0; k < call.operand_count; ++k) {
     const View* view = call.operand_views[static_cast<size_t>(k)];
@@ -157,8 +162,8 @@ namespace internal {
 
 // Axes [first, last) of x.
 constexpr Tensor norm(const OpDef& op, Tensor x, Tensor weight, Tensor bias, int first, int last, float epsilon,
-                      Site site) {
-  const int64_t attrs[] = {first, last, weight.given(), bias.given(), &op == &kLayerNorm, attr_of(epsilon)};
+                      Site site, bool keep = false) {
+  const int64_t attrs[] = {first, last, weight.given(), bias.given(), &op == &kLayerNorm, attr_of(epsilon), keep};
   if (weight.given() && bias.given()) return apply(op, {x, weight, bias}, attrs, site);
   if (weight.given() || bias.given()) return apply(op, {x, weight.given() ? weight : bias}, attrs, site);
   return apply(op, {x}, attrs, site);
@@ -188,6 +193,25 @@ constexpr Tensor rms_norm(Tensor x, Tensor weight = {}, NormOptions options = {}
                           Site site = std::source_location::current()) {
   const int rank = x.shape().rank();
   return internal::norm(kRmsNorm, x, weight, {}, rank - options.axes, rank, options.epsilon, site);
+}
+// The norm of a sum, and the sum, for what comes after: a residual connection.
+struct NormedSum {
+  Tensor normal, sum;
+};
+constexpr NormedSum add_layer_norm(Tensor x, Tensor residual, Tensor weight = {}, Tensor bias = {},
+                                   NormOptions options = {}, Site site = std::source_location::current()) {
+  const Tensor sum = x + Rhs(residual, site);
+  const int rank = sum.shape().rank();
+  const Tensor y =
+      internal::norm(kLayerNorm, sum, weight, bias, rank - options.axes, rank, options.epsilon, site, true);
+  return {y, result_of(y, 1)};
+}
+constexpr NormedSum add_rms_norm(Tensor x, Tensor residual, Tensor weight = {}, NormOptions options = {},
+                                 Site site = std::source_location::current()) {
+  const Tensor sum = x + Rhs(residual, site);
+  const int rank = sum.shape().rank();
+  const Tensor y = internal::norm(kRmsNorm, sum, weight, {}, rank - options.axes, rank, options.epsilon, site, true);
+  return {y, result_of(y, 1)};
 }
 // Over the channels of each pixel. x: (batch, channel, ...), weight and bias: (channel).
 constexpr Tensor layer_norm_2d(Tensor x, Tensor weight = {}, Tensor bias = {}, float epsilon = 1e-5f,

@@ -15,6 +15,7 @@ inline void norm_reference(reference::Call& call) {
   const int64_t cols = x.shape.count(norm.first, norm.last), inner = x.shape.count(norm.last, x.shape.rank());
   const int weight = norm.has_weight ? 1 : -1, bias = norm.has_bias ? 1 + norm.has_weight : -1;
   const double n = static_cast<double>(cols);
+  if (norm.keep) call.result(1).data = x.data;
   for (int64_t row = 0; cols > 0 && row < x.count() / cols; ++row) {
     const int64_t start = row / inner * cols * inner + row % inner;
     double mean = 0, square = 0;

@@ -2,7 +2,7 @@
 // One row is what is normalised together; kLanes invocations share it, a workgroup holds kGroupRows rows. Three passes
 // over the row: its mean; the sums of the differences from that mean and of their squares; the result. The sum of
 // the differences would be zero but for rounding: it mends mean and variance, so that a row of 10000 and a little
-// noise has the variance of the noise. Unless kCentred, the mean is taken as zero.
+// noise has the variance of the noise. Unless kCentred, the mean is taken as zero. x may be a sum that others want, too.
 //#params
 const kRows = 64u;
 const kCols = 64u;     // as laid out: the largest number of columns
@@ -40,6 +40,15 @@ fn bias_at(i : u32) -> f32 { return bias[i]; }
 @group(0) @binding(3) var<storage, read_write> y : array<f32>;
 fn y_put(i : u32, v : f32) { y[i] = v; }
 //#end
+//#if KEPT
+//#output sum
+@group(0) @binding(4) var<storage, read_write> sum : array<f32>;
+fn sum_put(i : u32, v : f32) { sum[i] = v; }
+//#end
+//#end
+//#slot keep
+fn keep(i : u32, v : f32) { sum_put(i, v); }
+//#end
 //#slot affine
 fn affine(v : f32, col : u32) -> f32 { return v * weight_at(col) + bias_at(col); }
 //#end
@@ -70,9 +79,9 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
   let scale = 1.0f / f32(cols);
   var mean = 0.0f;
   if (kCentred) {
-    var sum = 0.0f;
-    for (var col = lane; col < last; col += kLanes) { sum += x_at(start + col * kInner); }
-    mean = total(0u, id, lane, local_row * kRowStep, vec2f(sum, 0.0f)).x * scale;
+    var all = 0.0f;
+    for (var col = lane; col < last; col += kLanes) { all += x_at(start + col * kInner); }
+    mean = total(0u, id, lane, local_row * kRowStep, vec2f(all, 0.0f)).x * scale;
   }
   var sums = vec2f();
   for (var col = lane; col < last; col += kLanes) {
@@ -84,7 +93,9 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
   let factor = 1.0f / sqrt(max(whole.y - left * left, 0.0f) + kEpsilon);
   for (var col = lane; col < last; col += kLanes) {
     let i = start + col * kInner;
-    y_put(i, affine(((x_at(i) - mean) - left) * factor, col));
+    let v = x_at(i);
+    keep(i, v);
+    y_put(i, affine(((v - mean) - left) * factor, col));
   }
 }
 //)wgsl"
