@@ -205,6 +205,29 @@ TEST_CASE("attention over lengths of each batch and run-time extents", "[attenti
   }
 }
 
+TEST_CASE("a run gives the bits of the run before", "[attention][gpu]") {
+  const Device device = device_or_skip();
+  const std::string_view variant = GENERATE(VARIANTS);
+  CAPTURE(variant);
+  DynamicGraph graph;
+  build_case(*graph,
+             {.heads = 4, .kv_heads = 2, .queries = 37, .keys = 150, .size = 20, .value_size = 20, .causal = true});
+  const Choice choices[] = {{"attention", variant}};
+  DynamicOptions options;
+  options.compile.choices = choices;
+  auto executable = Executable<DynamicGraph>::create(device, graph, options);
+  REQUIRE(executable.status().ToString() == "OK");
+  for (const auto& [name, array] : inputs_of(graph.graph(), {.bound = {}})) {
+    REQUIRE(executable->set_elements(name, f32, array.count(), pack(array).data()).ok());
+  }
+  executable->run();
+  const std::vector<float> first = *executable->get<float>("y");
+  for (int run = 0; run < 4; ++run) {
+    executable->run();
+    CHECK(*executable->get<float>("y") == first);
+  }
+}
+
 TEST_CASE("long sequences", "[attention][gpu]") {
   const Device device = device_or_skip();
   check_case(device, {.queries = 1000, .keys = 8192, .size = 4, .value_size = 4, .causal = true, .window = 20},

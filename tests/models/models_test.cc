@@ -3,15 +3,18 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "catch2/catch_test_macros.hpp"
+#include "catch2/generators/catch_generators.hpp"
 #include "docs/examples/bert.h"
 #include "docs/examples/llama.h"
 #include "rlxgpu/dynamic.h"
 #include "rlxgpu/executable.h"
+#include "rlxgpu/load/safetensors.h"
 #include "tests/models/plain.h"
 #include "tests/models/weights.h"
 #include "tests/support/gpu.h"
@@ -36,10 +39,16 @@ constexpr examples::BertSize kBertApart = [] {
   size.fused_norms = false;
   return size;
 }();
+constexpr examples::LlamaSize kLlamaSampled = [] {
+  examples::LlamaSize size = kLlama;
+  size.sampled = true;
+  return size;
+}();
 constexpr int kPrompt = 8;
 using Bert = examples::Bert<kBert>;
 using Prefill = examples::Llama<kLlama, kPrompt>;
 using Decode = examples::Llama<kLlama, 1>;
+using Sampled = examples::Llama<kLlamaSampled, 1>;
 
 TEST_CASE("steps of a layer", "[models]") {
   STATIC_REQUIRE(Executable<Bert>::program.steps.size() == 2 + 5 * kBert.layers);
@@ -47,6 +56,25 @@ TEST_CASE("steps of a layer", "[models]") {
   const auto steps = []<typename G>(G) { return compile(graph_of<G>(), kPortable).steps.size(); };
   CHECK(steps(examples::Bert<kBertApart>()) == 1 + 7 * kBert.layers);
   CHECK(steps(Prefill()) == 4 + 9 * kLlama.layers);
+}
+
+// What a program needs beside weights, inputs and outputs.
+uint64_t scratch_of(const Graph& graph, const Target& target) {
+  uint64_t bytes = 0;
+  for (const BufferDecl& buffer : compile(graph, target).buffers) {
+    if (buffer.role == BufferRole::scratch) bytes += buffer.bytes;
+  }
+  return bytes;
+}
+
+TEST_CASE("BERT-base takes less than 6 MB of scratch for 128 tokens", "[models]") {
+  constexpr examples::BertSize kBase = {}, kApart = {.fused_norms = false};
+  Target software = kPortable;
+  software.adapter_class = AdapterClass::software;
+  for (const Target& target : {kPortable, software}) {
+    CHECK(scratch_of(graph_of<examples::Bert<kBase>>(), target) <= 6'000'000);
+    CHECK(scratch_of(graph_of<examples::Bert<kApart>>(), target) <= 6'000'000);
+  }
 }
 
 TEST_CASE("BERT gives what a plain program gives", "[models][gpu]") {
@@ -110,6 +138,99 @@ TEST_CASE("Llama says what a plain program says, for 64 tokens", "[models][gpu]"
     CHECK(said[i] == static_cast<uint32_t>(std::max_element(row.begin(), row.end()) - row.begin()));
   }
   CHECK(std::count(said.begin(), said.end(), said[0]) < 60);  // it does not say one thing for ever
+}
+
+// The same weights by way of a file, and the same text again: the same bits.
+TEST_CASE("Llama with weights from a file says the same, twice", "[models][gpu]") {
+  const Device device = device_or_skip();
+  const Graph graph = graph_of<Prefill>();
+  const plain::WeightMap values = random_weights(graph, 2);
+  std::vector<StoredTensor> tensors;
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::param) continue;
+    const Shape& shape = graph.value(node.results.first).shape;
+    StoredTensor& tensor = tensors.emplace_back();
+    tensor.name = graph.name(node.name);
+    for (int axis = 0; axis < shape.rank(); ++axis) tensor.shape.push_back(shape[axis]);
+    tensor.data = std::as_bytes(std::span(values.at(tensor.name)));
+  }
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("rlxgpu_llama_" + std::to_string(std::random_device()()))).string();
+  REQUIRE(write_safetensors(path, tensors).ToString() == "OK");
+  const Weights from_file(device);
+  {
+    const Result<Safetensors> file = Safetensors::open(path);
+    REQUIRE(file.status().ToString() == "OK");
+    REQUIRE(load_weights(*file, Executable<Prefill>::program, from_file).ToString() == "OK");
+  }
+  std::filesystem::remove(path);
+
+  const std::array<uint32_t, kPrompt> prompt = {3, 60, 14, 15, 9, 26, 5, 35};
+  const auto logits_with = [&](const Weights& weights, int runs) {
+    const States cache(device);
+    Executable<Prefill> prefill(device, {.weights = weights, .states = cache});
+    std::vector<float> logits;
+    for (int run = 0; run < runs; ++run) {
+      CHECK(cache.clear().ok());
+      prefill.set<"tokens">(prompt), prefill.set<"position">(0u);
+      prefill.run();
+      const std::vector<float> all = *prefill.get<"logits">();
+      CHECK((run == 0 || all == logits));
+      logits = all;
+    }
+    return logits;
+  };
+  CHECK(logits_with(from_file, 3) == logits_with(upload(device, graph, values), 1));
+}
+
+// Top-k, top-p, Gumbel noise by Threefry: once more in plain C++, on the plain program's logits.
+uint32_t drawn(const plain::Row& logits, uint32_t seed) {
+  const SampleOptions& options = examples::kLlamaSampling;
+  std::vector<uint32_t> order(logits.size());
+  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return logits[a] > logits[b]; });
+  order.resize(static_cast<size_t>(options.top_k));
+  double under = 0, before = 0, best = -HUGE_VAL;
+  const auto mass = [&](uint32_t token) { return std::exp((logits[token] - logits[order[0]]) / options.temperature); };
+  for (const uint32_t token : order) under += mass(token);
+  uint32_t chosen = 0;
+  for (const uint32_t token : order) {
+    if (before >= options.top_p) break;
+    before += mass(token) / under;
+    const uint32_t bits = threefry_2x32({seed, 0}, {token, 0})[0];
+    const double score = logits[token] / options.temperature - std::log(-std::log(((bits >> 9) + 0.5) * 0x1p-23));
+    if (score > best) best = score, chosen = token;
+  }
+  return chosen;
+}
+
+TEST_CASE("Llama draws the tokens that a plain program draws", "[models][gpu]") {
+  const Device device = device_or_skip();
+  const Graph graph = graph_of<Sampled>();
+  const plain::WeightMap values = random_weights(graph, 2);
+  const Weights weights = upload(device, graph, values);
+  const uint32_t seed = GENERATE(1u, 77u);
+  Executable<Sampled> decode(device, {.weights = weights});
+  auto dynamic = at_run_time<Sampled>(device, weights);
+  decode.set<"seed">(seed);
+  CHECK(dynamic.set("seed", seed).ok());
+  std::vector<uint32_t> tokens = {17};
+  while (tokens.size() < 25) {
+    const auto position = static_cast<uint32_t>(tokens.size() - 1);
+    decode.set<"tokens">(std::array{tokens.back()}), decode.set<"position">(position);
+    decode.run();
+    const auto next = static_cast<uint32_t>((*decode.get<"next">())[0]);
+    CHECK(dynamic.set("tokens", std::array{tokens.back()}).ok());
+    CHECK(dynamic.set("position", position).ok());
+    dynamic.run();
+    CHECK(static_cast<uint32_t>((*dynamic.get<int32_t>("next"))[0]) == next);
+    tokens.push_back(next);
+  }
+  const plain::Rows logits = plain::llama(kLlamaSampled, values, tokens);
+  for (uint32_t i = 0; i + 1 < tokens.size(); ++i) {
+    CAPTURE(i);
+    CHECK(tokens[i + 1] == drawn(logits[i], seed + i));
+  }
 }
 
 TEST_CASE("a prompt token by token is as all at once", "[models][gpu]") {
