@@ -81,6 +81,7 @@ constexpr MatmulLayout weights_of(const ConvLayout& layout) {
 
 constexpr bool conv_strips_accepts(const Call& call, const Target& target) {
   if (target.adapter_class != AdapterClass::software && target.adapter_class != AdapterClass::unknown) return false;
+  if (!target.subgroups) return false;
   const ConvLayout layout = conv_layout(call);
   const MatmulLayout product = conv_strips::weights_of(layout);
   const auto most = static_cast<int64_t>(target.max_binding_bytes);
@@ -117,6 +118,7 @@ constexpr void conv_strips_emit(Emit& e) {
       .number("kGroups", layout.groups)
       .number("kM", layout.m)
       .number("kK", product.k)
+      .number("kSteps", tiling.steps)
       .number("kOut1", spatial(layout.out, 1))
       .number("kOut2", spatial(layout.out, 2))
       .number("kN", layout.places)
@@ -125,7 +127,6 @@ constexpr void conv_strips_emit(Emit& e) {
       .number("kStep2", window.stride[2])
       .number("kGroup", layout.c * in.plane())
       .number("kWeights", tiling.a_vectors())
-      .number("kWTile", tiling.steps * 4 * tiling.rows)
       .number("kRows", tiling.rows)
       .number("kTiles", tiles)
       .number("kGridRow", grid.row)

@@ -1,29 +1,30 @@
 /*/**/R"wgsl(*/
 // For adapters that run on a CPU: weights in strips (kernels/matmul/pack.wgsl), and x with its zeros around it
 // (padded.wgsl), so that the element under tap k is steps[k] behind the window's first one, wherever that is. A workgroup
-// is one subgroup without barriers and owns 4 * kRows channels and 32 places of the result, four neighbours a lane, as in
+// is one subgroup without barriers and owns kRows channels and 32 places of the result, four neighbours a lane, as in
 // kernels/matmul/packed.wgsl. Loads of x differ from lane to lane, hence cost as much as those of a matrix that had been
-// laid out before; each is used 4 * kRows times from registers.
+// laid out before; each is used kRows times from registers.
+enable subgroups;
 //#params
 alias Acc = f32;           // floats are summed in f32, integers in 32 bits
 const kGroups = 1u;
 const kM = 64u;            // channels of the result in a group
 const kK = 72u;            // products in a sum
+const kSteps = 18u;        // of four products, an even number
 const kOut1 = 16u;         const kOut2 = 16u;
 const kN = 256u;           // places
 const kStep0 = 0u;         const kStep1 = 18u;        const kStep2 = 1u;   // between windows, in padded x
 const kGroup = 2592u;      // elements of a group of padded x
 const kWeights = 1152u;    // vectors
-const kWTile = 1152u;      // vectors of a tile
-const kRows = 16u;
+const kRows = 32u;
 const kTiles = 8u;
 const kGridRow = 8u;       // workgroups in one row of the grid
 //#end
-const kTilesM = (kM + 4u * kRows - 1u) / (4u * kRows);
+const kTilesM = (kM + kRows - 1u) / kRows;
 const kTilesN = (kN + 31u) / 32u;
-const_assert kRows <= 32u;  // more are not unrolled by Mesa
+const_assert kRows % 4u == 0u;
 alias Four = vec4<Acc>;
-alias Sums = array<Four, kRows>;
+alias Sums = array<array<Four, 4>, kRows / 4u>;  // four places of four channels
 //#raw weights
 @group(0) @binding(0) var<storage, read> weights : array<vec4<Acc>, kWeights>;
 //#end
@@ -44,25 +45,28 @@ fn y_put4(i : u32, v : vec4f) {
 }
 //#end
 
-fn add(sums : ptr<function, Sums>, at : u32, x0 : Four, x1 : Four, x2 : Four, x3 : Four) {
-  for (var i = 0u; i < kRows; i++) {
-    let u = weights[at + i];
-    sums[i] += (u.x * x0 + u.y * x1) + (u.z * x2 + u.w * x3);
+fn row(u : Four, v : array<Four, 4>) -> Four { return (u.x * v[0] + u.y * v[1]) + (u.z * v[2] + u.w * v[3]); }
+
+fn add(sums : ptr<function, Sums>, at : u32, v : array<Four, 4>) {
+  for (var i = 0u; i < kRows / 4u; i++) {
+    let u = weights[at + 4u * i];
+    sums[i][0] += row(quadBroadcast(u, 0u), v);
+    sums[i][1] += row(quadBroadcast(u, 1u), v);
+    sums[i][2] += row(quadBroadcast(u, 2u), v);
+    sums[i][3] += row(quadBroadcast(u, 3u), v);
   }
 }
 
-fn put(sums : ptr<function, Sums>, batch : u32, m0 : u32, n : u32) {
-  for (var i = 0u; i < kRows; i++) {
-    let at = (batch * kM + m0 + i) * kN + n;
-    if (m0 + i >= kM || n >= kN) { continue; }
-    if (kN % 4u == 0u) {
-      y_put4(at, sums[i]);
-    } else {
-      y_put(at, sums[i].x);
-      if (n + 1u < kN) { y_put(at + 1u, sums[i].y); }
-      if (n + 2u < kN) { y_put(at + 2u, sums[i].z); }
-      if (n + 3u < kN) { y_put(at + 3u, sums[i].w); }
-    }
+fn put(sum : Four, batch : u32, m : u32, n : u32) {
+  let at = (batch * kM + m) * kN + n;
+  if (m >= kM || n >= kN) { return; }
+  if (kN % 4u == 0u) {
+    y_put4(at, sum);
+  } else {
+    y_put(at, sum.x);
+    if (n + 1u < kN) { y_put(at + 1u, sum.y); }
+    if (n + 2u < kN) { y_put(at + 2u, sum.z); }
+    if (n + 3u < kN) { y_put(at + 3u, sum.w); }
   }
 }
 
@@ -73,41 +77,40 @@ fn begin(place : u32) -> u32 {
 }
 fn load(at : vec4u) -> Four { return Four(x[at.x], x[at.y], x[at.z], x[at.w]); }
 
+// Elements under four taps, of which `more` are there: the others have weights of zero, and must be finite.
+fn under(at : vec4u, step : vec4u, more : u32) -> array<Four, 4> {
+  var v = array<Four, 4>(load(at + step.x), load(at + step.y), load(at + step.z), load(at + step.w));
+  if (kK % 8u != 0u) {
+    v[0] = select(Four(), v[0], more > 0u);
+    v[1] = select(Four(), v[1], more > 1u);
+    v[2] = select(Four(), v[2], more > 2u);
+    v[3] = select(Four(), v[3], more > 3u);
+  }
+  return v;
+}
+
 @compute @workgroup_size(8)
-fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) lane : u32) {
+fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) lane : u32,
+        @builtin(subgroup_invocation_id) id : u32) {
   let tile = group.y * kGridRow + group.x;
-  if (tile >= kTiles) { return; }
   let tile_n = tile % kTilesN;
   let tile_m = (tile / kTilesN) % kTilesM;
   let batch = tile / (kTilesN * kTilesM);  // image and group
   let n = tile_n * 32u + lane * 4u;
   let at = vec4u(begin(n), begin(n + 1u), begin(n + 2u), begin(n + 3u)) + batch * kGroup;
-  let w0 = (batch % kGroups * kTilesM + tile_m) * kWTile;
-  var s0 : Sums;
-  var s1 : Sums;
-  var s2 : Sums;
-  var s3 : Sums;
-  for (var k = 0u; k < kK; k += 4u) {
-    let step = steps[k / 4u];
-    let x0 = load(at + step.x);
-    var x1 = load(at + step.y);
-    var x2 = load(at + step.z);
-    var x3 = load(at + step.w);
-    if (kK % 4u != 0u) {  // what is not there has weights of zero, and must be finite
-      x1 = select(Four(), x1, k + 1u < kK);
-      x2 = select(Four(), x2, k + 2u < kK);
-      x3 = select(Four(), x3, k + 3u < kK);
-    }
-    let wt = w0 + k * kRows;
-    add(&s0, wt, x0, x1, x2, x3);
-    add(&s1, wt + kRows, x0, x1, x2, x3);
-    add(&s2, wt + 2u * kRows, x0, x1, x2, x3);
-    add(&s3, wt + 3u * kRows, x0, x1, x2, x3);
+  let w0 = (batch % kGroups * kTilesM + tile_m) * kSteps * kRows + id % 4u;
+  var sums : Sums;
+  for (var step = 0u; step < kSteps; step += 2u) {
+    add(&sums, w0 + step * kRows, under(at, steps[step], kK - min(kK, 4u * step)));
+    add(&sums, w0 + (step + 1u) * kRows, under(at, steps[step + 1u], kK - min(kK, 4u * step + 4u)));
   }
-  let m0 = tile_m * 4u * kRows;
-  put(&s0, batch, m0, n);
-  put(&s1, batch, m0 + kRows, n);
-  put(&s2, batch, m0 + 2u * kRows, n);
-  put(&s3, batch, m0 + 3u * kRows, n);
+  if (tile >= kTiles) { return; }
+  let m = tile_m * kRows;
+  for (var i = 0u; i < kRows / 4u; i++) {
+    put(sums[i][0], batch, m + 4u * i, n);
+    put(sums[i][1], batch, m + 4u * i + 1u, n);
+    put(sums[i][2], batch, m + 4u * i + 2u, n);
+    put(sums[i][3], batch, m + 4u * i + 3u, n);
+  }
 }
 //)wgsl"

@@ -1,5 +1,5 @@
-// The variants "packed" and "packed_split" of matmul: large operands are copied into strips first, then multiplied from
-// registers without barriers. For adapters that run on a CPU.
+// The variants "packed" and "packed_split" of matmul: operands are copied into strips first (b only if it is large),
+// then multiplied from registers without barriers. For adapters that run on a CPU and have subgroups.
 //
 // Any float types, layouts and sizes. The copies are f32 and cost a few percent of a large product. Bytes, too, as long
 // as the sums that a workgroup makes stay below 2^24: then f32 holds them exactly, and is far faster than integers are
@@ -29,20 +29,20 @@ inline constexpr KernelFile kMatmulSplitSumFile(
 
 namespace packed {
 
-// What a workgroup does: 4 * rows rows and 32 columns, in `steps` steps of four products; `splits` of them share a sum.
+// What a workgroup does: `rows` rows (a multiple of 4) and 32 columns, in `steps` steps of four products; `splits` of them share a sum.
 struct Tiling {
-  int64_t rows = 1, tiles_m = 1, tiles_n = 1, steps = 1, splits = 1;
+  int64_t rows = 4, tiles_m = 1, tiles_n = 1, steps = 1, splits = 1;
   int64_t a_batches = 1, b_batches = 1;  // matrices to copy
-  constexpr int64_t a_vectors() const { return a_batches * tiles_m * steps * 4 * rows; }
+  constexpr int64_t a_vectors() const { return a_batches * tiles_m * steps * rows; }
   constexpr int64_t b_vectors() const { return b_batches * tiles_n * steps * 32; }
 };
 
-// A step costs as much as its rows and nine more (measured on lavapipe), so a few rows beyond a multiple of 64 are
+// A step costs as much as its rows and six more (measured on lavapipe), so a few rows beyond a multiple of 32 are
 // better spread over tiles of fewer rows.
 constexpr int64_t rows_for(int64_t m) {
-  int64_t best = 1, best_cost = 0;
-  for (int64_t rows : {16, 12, 10, 8, 6, 5, 4, 3, 2, 1}) {
-    const int64_t cost = ceil_div(m, 4 * rows) * (4 * rows + 9);
+  int64_t best = 4, best_cost = 0;
+  for (int64_t rows : {32, 24, 16, 12, 8, 4}) {
+    const int64_t cost = ceil_div(m, rows) * (rows + 6);
     if (best_cost == 0 || cost < best_cost) best = rows, best_cost = cost;
   }
   return best;
@@ -58,10 +58,12 @@ constexpr bool is_broadcast(const MatmulLayout& layout, bool of_a) {
 constexpr Tiling tiling_of(const MatmulLayout& layout, int64_t splits) {
   Tiling tiling;
   tiling.rows = rows_for(layout.m);
-  tiling.tiles_m = ceil_div(layout.m, 4 * tiling.rows);
+  tiling.tiles_m = ceil_div(layout.m, tiling.rows);
   tiling.tiles_n = ceil_div(layout.n, 32);
-  tiling.steps = layout.k == 0 ? 1 : ceil_div(layout.k, 4);
-  tiling.splits = ceil_div(tiling.steps, ceil_div(tiling.steps, splits < tiling.steps ? splits : tiling.steps));
+  const int64_t steps = layout.k == 0 ? 1 : ceil_div(layout.k, 4);
+  const int64_t each = 2 * ceil_div(steps, 2 * splits);
+  tiling.splits = ceil_div(steps, each);
+  tiling.steps = tiling.splits * each;  // two at a time, as many for all: those beyond the last are zero in strips
   tiling.a_batches = is_broadcast(layout, true) ? 1 : layout.batches;
   tiling.b_batches = is_broadcast(layout, false) ? 1 : layout.batches;
   return tiling;
@@ -82,7 +84,7 @@ constexpr Ref pack(Emit& e, const MatmulLayout& layout, const Tiling& tiling, bo
   dispatch.type("Elem", register_of(stored));
   number("kVectors", vectors);
   number("kStrips", of_a ? tiling.tiles_m : tiling.tiles_n);
-  number("kStrip", of_a ? 4 * tiling.rows : 8);
+  number("kStrip", of_a ? tiling.rows : 8);
   number("kWalk", of_a ? tiling.steps : 4 * tiling.steps);
   number("kAlongK", of_a);
   number("kLines", of_a ? layout.m : layout.n), number("kK", layout.k);
@@ -121,33 +123,24 @@ constexpr void sum_splits(Emit& e, Ref parts, int64_t count, int64_t splits) {
       .grid(grid.row, grid.rows);
 }
 
-// Operands may be read where they are when they are whole vectors of f32, one after another.
-struct Direct {
-  bool a = false, b = false;
-};
-constexpr Direct direct_of(const Call& call, const MatmulLayout& l) {
-  if (l.products.symbol >= 0 || l.k % 4 != 0 || l.n % 4 != 0 || l.k == 0) return {};
+// b is read where it is when it is whole vectors of f32, one after another, and a copy gains nothing: because it is so
+// small that it stays in the caches, or because it is used for few rows only.
+constexpr bool b_in_place(const Call& call, const MatmulLayout& l, const Tiling& tiling) {
+  if (call.operand(1).dtype != f32 || l.products.symbol >= 0 || 4 * tiling.steps != l.k) return false;
+  if (l.n % 4 != 0 || (l.k * l.n > 512 * 512 && l.m > 128) || l.b_offset != 0 || l.b_col != 1 || l.b_row != l.n) return false;
   for (int i = 0; i + 1 < MatmulLayout::kBatchAxes; ++i) {
-    if (l.batch[i].extent != 1) return {};
+    if (l.batch[i].extent != 1) return false;
   }
   const MatmulLayout::BatchAxis& axis = l.batch[MatmulLayout::kBatchAxes - 1];
-  const bool a = call.operand(0).dtype == f32 && l.a_offset == 0 && l.a_col == 1 && (l.m <= 1 || l.a_row == l.k) &&
-                 (axis.a == 0 || axis.a == l.m * l.k);
-  const bool b = call.operand(1).dtype == f32 && l.b_offset == 0 && l.b_col == 1 && l.b_row == l.n &&
-                 (axis.b == 0 || axis.b == l.k * l.n);
-  // So small that they stay in the caches: copies gain nothing there (lavapipe, 512: 38 GFLOP/s either way; 1024: 36 and
-  // 39). And a matrix that is used for few rows only is not worth a copy (128 x 768 x 2304: 14.2 ms, with it 15.5).
-  const bool small = l.k <= 512 && l.k * l.n <= 512 * 512;
-  if (a && b && small) return {true, true};
-  return {false, b && l.m <= 128};
+  return axis.b == 0 || axis.b == l.k * l.n;
 }
 
 constexpr void emit(Emit& e, const MatmulLayout& layout, const Tiling& tiling) {
-  const Direct direct = direct_of(e.call(), layout);
-  const Ref a = direct.a ? e.operand(0) : pack(e, layout, tiling, true, e.operand(0)),
-            b = direct.b ? e.operand(1) : pack(e, layout, tiling, false, e.operand(1));
-  const int64_t a_matrix = direct.a ? layout.m * layout.k / 4 : tiling.tiles_m * tiling.steps * 4 * tiling.rows;
-  const int64_t b_matrix = direct.b ? layout.k * layout.n / 4 : tiling.tiles_n * tiling.steps * 32;
+  const bool in_place = b_in_place(e.call(), layout, tiling);
+  const Ref a = pack(e, layout, tiling, true, e.operand(0));
+  const Ref b = in_place ? e.operand(1) : pack(e, layout, tiling, false, e.operand(1));
+  const int64_t a_matrix = tiling.tiles_m * tiling.steps * tiling.rows;
+  const int64_t b_matrix = in_place ? layout.k * layout.n / 4 : tiling.tiles_n * tiling.steps * 32;
   const int64_t count = layout.batches * layout.m * layout.n;
   const int64_t tiles = tiling.splits * layout.batches * tiling.tiles_m * tiling.tiles_n;
   const Ref sums = tiling.splits > 1 ? e.scratch(f32, {tiling.splits * count}) : e.result();
@@ -159,15 +152,12 @@ constexpr void emit(Emit& e, const MatmulLayout& layout, const Tiling& tiling) {
       .number("kSteps", tiling.steps)
       .number("kAVectors", tiling.a_batches * a_matrix)
       .number("kABatch", tiling.a_batches > 1 ? a_matrix : 0)
-      .number("kATile", direct.a ? tiling.rows * layout.k : tiling.steps * 4 * tiling.rows)
-      .number("kAStep", direct.a ? 1 : 4 * tiling.rows)
-      .number("kARow", direct.a ? layout.k / 4 : 1)
       .number("kBVectors", tiling.b_batches * b_matrix)
       .number("kBBatch", tiling.b_batches > 1 ? b_matrix : 0)
-      .number("kBTile", direct.b ? 8 : tiling.steps * 32)
-      .number("kBStep", direct.b ? layout.n : 32)
-      .number("kBRow", direct.b ? layout.n / 4 : 8)
-      .number("kSplitSteps", ceil_div(tiling.steps, tiling.splits))
+      .number("kBTile", in_place ? 8 : tiling.steps * 32)
+      .number("kBStep", in_place ? layout.n : 32)
+      .number("kBRow", in_place ? layout.n / 4 : 8)
+      .number("kSplitSteps", tiling.steps / tiling.splits)
       .number("kBatches", layout.batches)
       .number("kRows", tiling.rows)
       .number("kTiles", tiles)
@@ -180,7 +170,7 @@ constexpr void emit(Emit& e, const MatmulLayout& layout, const Tiling& tiling) {
 }
 
 constexpr int64_t tiles_of(const MatmulLayout& layout) {
-  return layout.batches * ceil_div(layout.m, 4 * rows_for(layout.m)) * ceil_div(layout.n, 32);
+  return layout.batches * ceil_div(layout.m, rows_for(layout.m)) * ceil_div(layout.n, 32);
 }
 
 }  // namespace packed
@@ -193,6 +183,7 @@ constexpr MatmulLayout matmul_sizes(const Call& call) {
 
 constexpr bool matmul_packed_accepts(const Call& call, const Target& target) {
   if (target.adapter_class != AdapterClass::software && target.adapter_class != AdapterClass::unknown) return false;
+  if (!target.subgroups) return false;
   const MatmulLayout layout = matmul_sizes(call);
   const int64_t splits = packed::least_splits(call, layout);
   if (splits == 0) return false;
