@@ -29,7 +29,8 @@ inline constexpr KernelFile kMatmulSplitSumFile(
 
 namespace packed {
 
-// What a workgroup does: `rows` rows (a multiple of 4) and 32 columns, in `steps` steps of four products; `splits` of them share a sum.
+// What a workgroup does: `rows` rows (a multiple of 4) and 32 columns, in `steps` steps of four products; `splits` of
+// them share a sum.
 struct Tiling {
   int64_t rows = 4, tiles_m = 1, tiles_n = 1, steps = 1, splits = 1;
   int64_t a_batches = 1, b_batches = 1;  // matrices to copy
@@ -127,7 +128,8 @@ constexpr void sum_splits(Emit& e, Ref parts, int64_t count, int64_t splits) {
 // small that it stays in the caches, or because it is used for few rows only.
 constexpr bool b_in_place(const Call& call, const MatmulLayout& l, const Tiling& tiling) {
   if (call.operand(1).dtype != f32 || l.products.symbol >= 0 || 4 * tiling.steps != l.k) return false;
-  if (l.n % 4 != 0 || (l.k * l.n > 512 * 512 && l.m > 128) || l.b_offset != 0 || l.b_col != 1 || l.b_row != l.n) return false;
+  if (l.n % 4 != 0 || (l.k * l.n > 512 * 512 && l.m > 128) || l.b_offset != 0 || l.b_col != 1 || l.b_row != l.n)
+    return false;
   for (int i = 0; i + 1 < MatmulLayout::kBatchAxes; ++i) {
     if (l.batch[i].extent != 1) return false;
   }
