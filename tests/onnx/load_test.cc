@@ -81,6 +81,9 @@ TEST_CASE("models that are wrong are refused with a sentence", "[onnx]") {
   CHECK_THAT(error_of("g (float[2] x) => (float[2] y) { y = Add(x) }"), ContainsSubstring("operand 1 is missing"));
   CHECK_THAT(error_of("<ir_version: 10, opset_import: [\"\" : 99]> g (float[2] x) => (float[2] y) { y = Relu(x) }"),
              ContainsSubstring("opset 99"));
+  CHECK_THAT(error_of("<ir_version: 10, opset_import: [\"\" : 6]> g (float[2] x) => (float[2] y) { y = Add(x, x) }"),
+             ContainsSubstring("opset 6 defines the op in another way"));
+  CHECK(error_of("<ir_version: 10, opset_import: [\"\" : 6]> g (float[2] x) => (float[2] y) { y = Relu(x) }") == "");
   CHECK_THAT(
       error_of("<ir_version: 10, opset_import: [\"\" : 21]> g (float[2] x) => (float[2] y) { y = other.Relu(x) }"),
       ContainsSubstring("names no opset for domain \"other\""));

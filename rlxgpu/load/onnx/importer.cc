@@ -174,6 +174,10 @@ std::vector<Value> Importer::import_op(const NodeDef& node, const NodeDef& resol
   for (const FunctionDef& function : model_.functions) {
     if (function.name == node.op && function.domain == node.domain) return call(function, resolved, operands);
   }
+  if (node.domain.empty() && opset < kFirstOpset && !unchanged_since(node.op, opset)) {
+    throw Refusal{true, absl::StrCat("opset ", opset, " defines the op in another way than opset ", kFirstOpset,
+                                     ", the first that is supported")};
+  }
   const OpImporter* importer = find_importer(node.domain, node.op);
   if (importer == nullptr) return call_standard(resolved, opset, operands);
   Node n(*this, scope, resolved, opset, std::move(operands));

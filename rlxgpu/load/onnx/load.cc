@@ -12,8 +12,6 @@
 namespace rlxgpu::onnx {
 namespace {
 
-constexpr int64_t kFirstOpset = 7, kLastOpset = 25;
-
 Status error_of(const std::vector<NodeError>& errors) {
   std::string text;
   bool unsupported = true;
@@ -36,8 +34,7 @@ void count_ops(std::span<const NodeDef> nodes, std::map<std::string, int>& count
 
 Result<Model> import(const ModelDef& def, const LoadOptions& options) {
   if (def.opsets.empty()) return absl::InvalidArgumentError("the ONNX model names no opset");
-  if (const auto own = def.opsets.find("");
-      own != def.opsets.end() && (own->second < kFirstOpset || own->second > kLastOpset)) {
+  if (const auto own = def.opsets.find(""); own != def.opsets.end() && own->second > kLastOpset) {
     return absl::UnimplementedError(absl::StrCat("the ONNX model is of opset ", own->second, ": ", kFirstOpset, " to ",
                                                  kLastOpset, " are supported"));
   }

@@ -85,6 +85,11 @@ Result<ModelDef> parse_model(std::span<const std::byte> bytes, const std::string
 // A single TensorProto, such as the files of ONNX's own tests.
 Result<HostTensor> parse_tensor(std::span<const std::byte> bytes);
 
+// Importers know ops as they were defined in these opsets.
+inline constexpr int64_t kFirstOpset = 7, kLastOpset = 25;
+// Whether an op of ONNX's own was defined before kFirstOpset as it was then.
+bool unchanged_since(const std::string& op, int64_t opset);
+
 // The function that ONNX itself gives as the meaning of a node of one of its ops, if it gives one. `types`: of the
 // node's inputs, undefined where they are left out.
 Result<std::shared_ptr<const FunctionDef>> standard_function(const NodeDef& node, int64_t opset,

@@ -367,6 +367,13 @@ void write_attribute(const Attribute& a, ::onnx::AttributeProto* proto) {
 
 }  // namespace
 
+bool unchanged_since(const std::string& op, int64_t opset) {
+  const ::onnx::OpSchema* then =
+      ::onnx::OpSchemaRegistry::Schema(op, static_cast<int>(std::clamp<int64_t>(opset, 0, kFirstOpset)), "");
+  const ::onnx::OpSchema* first = ::onnx::OpSchemaRegistry::Schema(op, static_cast<int>(kFirstOpset), "");
+  return then != nullptr && then == first;
+}
+
 Result<std::shared_ptr<const FunctionDef>> standard_function(const NodeDef& node, int64_t opset,
                                                              std::span<const ElementType> types) {
   using Function = std::shared_ptr<const FunctionDef>;
