@@ -1,4 +1,4 @@
-// Vit and Mamba of docs/examples against plain double-precision programs.
+// Vit, Mamba and Mixture of docs/examples against plain double-precision programs.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -7,6 +7,7 @@
 
 #include "catch2/catch_test_macros.hpp"
 #include "docs/examples/mamba.h"
+#include "docs/examples/mixture.h"
 #include "docs/examples/vit.h"
 #include "rlxgpu/executable.h"
 #include "tests/models/plain_others.h"
@@ -125,6 +126,33 @@ TEST_CASE("a prompt token by token is as all at once, for Mamba", "[models][gpu]
   CHECK_THAT(doubles(*decode.get<"1.h">()), CloseTo(doubles(*prefill.get<"1.h">()), model_bound(kMamba.layers)));
   CHECK_THAT(doubles(*decode.get<"1.window">()),
              CloseTo(doubles(*prefill.get<"1.window">()), model_bound(kMamba.layers)));
+}
+
+TEST_CASE("a mixture of experts gives what a plain program gives", "[models][gpu]") {
+  const Device device = device_or_skip();
+  constexpr examples::MixtureSize kSize = {
+      .tokens = 7, .width = 20, .hidden = 28, .experts = 12, .groups = 4, .top_groups = 2, .top_k = 3};
+  using Mixture = examples::Mixture<kSize>;
+  const Graph graph = graph_of<Mixture>();
+  const plain::WeightMap values = random_weights(graph, 5);
+  const Weights weights = upload(device, graph, values);
+  std::array<float, 7 * 20> x;
+  std::mt19937 random(6);
+  for (float& v : x) v = std::normal_distribution<float>()(random);
+  plain::Rows expected;
+  for (size_t token = 0; token < 7; ++token) {
+    expected.push_back(plain::mixture(kSize, values,
+                                      plain::Row(x.begin() + static_cast<std::ptrdiff_t>(token) * 20,
+                                                 x.begin() + static_cast<std::ptrdiff_t>(token + 1) * 20)));
+  }
+  Executable<Mixture> layer(device, {.weights = weights});
+  layer.set<"x">(x);
+  layer.run();
+  CHECK_THAT(doubles(*layer.get<"y">()), CloseTo(flat(expected), model_bound(1)));
+  auto dynamic = at_run_time<Mixture>(device, weights);
+  CHECK(dynamic.set("x", x).ok());
+  dynamic.run();
+  CHECK_THAT(doubles(*dynamic.get<float>("y")), CloseTo(flat(expected), model_bound(1)));
 }
 
 }  // namespace

@@ -1,13 +1,16 @@
-// Vit and Mamba once more, in plain C++ and double. Mamba computes everything again for every token: no state.
+// Vit, Mamba and a mixture of experts once more, in plain C++ and double. Mamba computes everything again for every
+// token: no state.
 #ifndef RLXGPU_TESTS_MODELS_PLAIN_OTHERS_H_
 #define RLXGPU_TESTS_MODELS_PLAIN_OTHERS_H_
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "docs/examples/mamba.h"
+#include "docs/examples/mixture.h"
 #include "docs/examples/vit.h"
 #include "tests/models/plain.h"
 
@@ -89,6 +92,48 @@ inline Rows mamba(const examples::MambaSize& size, const WeightMap& w, const std
   for (const Row& row : x)
     logits.push_back(times(rms_normed(row, w.at("g")), w.at("out"), static_cast<size_t>(size.vocabulary)));
   return logits;
+}
+
+// One token. Groups are judged by their two best experts.
+inline Row mixture(const examples::MixtureSize& size, const WeightMap& w, const Row& x) {
+  const auto d = static_cast<size_t>(size.width), hidden = static_cast<size_t>(size.hidden),
+             n = static_cast<size_t>(size.experts);
+  const auto groups = static_cast<size_t>(size.groups), each = n / groups;
+  Row scores = times(x, w.at("0.choice"), n);
+  for (double& score : scores) score = 1 / (1 + std::exp(-score));
+  const auto best_first = [](const Row& of, size_t count) {
+    std::vector<size_t> order(of.size());
+    for (size_t i = 0; i < of.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return of[a] > of[b]; });
+    order.resize(count);
+    return order;
+  };
+  Row group_scores, allowed(n, -1.0);
+  for (size_t group = 0; group < groups; ++group) {
+    Row members = part(scores, group * each, each);
+    std::sort(members.rbegin(), members.rend());
+    group_scores.push_back(members[0] + members[1]);
+  }
+  for (const size_t group : best_first(group_scores, static_cast<size_t>(size.top_groups))) {
+    for (size_t i = group * each; i < (group + 1) * each; ++i) allowed[i] = scores[i];
+  }
+  const std::vector<size_t> chosen = best_first(allowed, static_cast<size_t>(size.top_k));
+  double sum = 0;
+  for (const size_t expert : chosen) sum += scores[expert];
+  const auto matrix = [&](const char* name, size_t expert) {
+    const std::vector<float>& all = w.at(name);
+    const auto count = static_cast<std::ptrdiff_t>(d * hidden), first = static_cast<std::ptrdiff_t>(expert) * count;
+    return std::vector<float>(all.begin() + first, all.begin() + first + count);
+  };
+  Row y(d, 0.0);
+  for (const size_t expert : chosen) {
+    Row gate = times(x, matrix("0.wgate", expert), hidden);
+    const Row up = times(x, matrix("0.wup", expert), hidden);
+    for (size_t i = 0; i < hidden; ++i) gate[i] = silu_of(gate[i]) * up[i];
+    const Row down = times(gate, matrix("0.wdown", expert), d);
+    for (size_t i = 0; i < d; ++i) y[i] += scores[expert] / sum * down[i];
+  }
+  return y;
 }
 
 }  // namespace rlxgpu::testing::plain
