@@ -7,6 +7,7 @@
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
+#include "rlxgpu/compile/freeze.h"
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
@@ -52,7 +53,8 @@ using Cell = Recurrent (*)(Tensor, const RecurrentWeights&, const RecurrentOptio
 // Weights are small, as trained ones are: sums stay where activations have a slope, and errors do not grow from step to
 // step.
 void check_cell(const Device& device, Cell cell, int64_t gates, const Sizes& s, const Given& given,
-                RecurrentOptions options, DType dtype = f32, PlannedFor planned = PlannedFor::both) {
+                RecurrentOptions options, DType dtype = f32, PlannedFor planned = PlannedFor::both,
+                std::string_view variant = "resident") {
   CAPTURE(s.why, gates, name_of(dtype));
   const int64_t directions = s.direction == Direction::both ? 2 : 1;
   options.direction = s.direction;
@@ -73,30 +75,57 @@ void check_cell(const Device& device, Cell cell, int64_t gates, const Sizes& s, 
   // given, which a slope of at most 1 and weights of row sum about 1 hand on.
   const double step =
       0x1p-23 * (8 + static_cast<double>(s.hidden + s.input)) + (dtype == f32 ? 0 : 8 * rounding(dtype).relative);
+  std::vector<Choice> choices;
+  if (s.batch > 0) choices.push_back({"recurrent", variant});
   check_agrees(device, build,
                {.bound = rounding(dtype) + Bound{4 * step * static_cast<double>(s.time), 0},
+                .choices = choices,
                 .given = {{"lengths", lengths}},
                 .planned = planned});
 }
 
+constexpr Given kNothing, kAll = {true, true, true, true};
+
 TEST_CASE("lstm, gru and rnn agree with the reference", "[recurrent][gpu]") {
   const Device device = device_or_skip();
-  const Sizes s =
-      GENERATE(Sizes{1, 1, 1, 1, Direction::forward, "smallest"}, Sizes{5, 3, 4, 7, Direction::both, "ragged"},
-               Sizes{3, 20, 6, 33, Direction::reverse, "several sequences a workgroup"},
-               Sizes{3, 0, 2, 3, Direction::forward, "no sequences"});
-  const Given given = GENERATE(Given{}, Given{true, true, true, true});
-  check_cell(device, lstm, 4, s, given, {});
-  check_cell(device, gru, 3, s, given, {});
-  check_cell(device, gru, 3, s, given, {.linear_before_reset = true});
-  check_cell(device, rnn, 1, s, given, {});
+  const auto check = [&](const Sizes& s, const Given& given) {
+    check_cell(device, lstm, 4, s, given, {});
+    check_cell(device, gru, 3, s, given, {});
+    check_cell(device, gru, 3, s, given, {.linear_before_reset = true});
+    check_cell(device, rnn, 1, s, given, {});
+  };
+  check({1, 1, 1, 1, Direction::forward, "smallest"}, kNothing);
+  check({5, 3, 4, 7, Direction::both, "ragged"}, kAll);
+  check({3, 20, 6, 33, Direction::reverse, "several sequences a workgroup"}, kAll);
+  check({3, 0, 2, 3, Direction::forward, "no sequences"}, kNothing);
 }
+
+TEST_CASE("a dispatch for each step", "[recurrent][gpu]") {
+  const Device device = device_or_skip();
+  const auto check = [&](const Sizes& s, const Given& given) {
+    check_cell(device, lstm, 4, s, given, {}, f32, PlannedFor::both, "steps");
+    check_cell(device, gru, 3, s, given, {.linear_before_reset = true}, f32, PlannedFor::both, "steps");
+    check_cell(device, rnn, 1, s, given, {}, f16, PlannedFor::both, "steps");
+  };
+  check({1, 1, 1, 1, Direction::forward, "smallest"}, kNothing);
+  check({4, 9, 3, 37, Direction::both, "ragged"}, kAll);
+}
+
+struct Wide {
+  static constexpr void build(Builder& g) {
+    g.output(
+        "h",
+        lstm(g.input("x", f32, {10, 1, 64}), {g.param("w", f32, {1, 2048, 64}), g.param("r", f32, {1, 2048, 512})}).h);
+  }
+};
+// The product, the weights by k, the states before and after, h out of them, and ten steps of one kernel.
+static_assert(Frozen<Wide, kPortable>::view.steps.size() == 15);
+static_assert(Frozen<Wide, kPortable>::view.kernels.specs.size() == 6);
 
 TEST_CASE("what does not fit workgroup memory", "[recurrent][gpu]") {
   const Device device = device_or_skip();
-  const Given all = {true, true, true, true};
-  check_cell(device, lstm, 4, {2, 2, 1, 1366, Direction::forward, "wide"}, all, {}, f32, PlannedFor::device);
-  check_cell(device, gru, 3, {2, 2, 1, 1025, Direction::forward, "wide"}, all, {}, f32, PlannedFor::device);
+  check_cell(device, lstm, 4, {2, 2, 1, 1366, Direction::forward, "wide"}, kAll, {}, f32, PlannedFor::device);
+  check_cell(device, gru, 3, {2, 2, 1, 1025, Direction::forward, "wide"}, kAll, {}, f32, PlannedFor::device);
 }
 
 TEST_CASE("f16 and bf16, coupled gates and clipped sums", "[recurrent][gpu]") {

@@ -9,6 +9,7 @@
 #include "catch2/generators/catch_generators.hpp"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/resize/grid_sample.h"
+#include "rlxgpu/compile/freeze.h"
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
@@ -130,6 +131,14 @@ TEST_CASE("a wide kernel, and what stands around resize", "[resize][gpu]") {
   };
   check_agrees(device, build, {.bound = sum_bound(f32, 40, 16.0)});
 }
+
+struct Image {
+  static constexpr void build(Builder& g) {
+    g.output("y",
+             relu(resize(g.input("x", f32, {1, 3, 224, 224}), {{.axis = 2, .size = 320}, {.axis = 3, .size = 320}})));
+  }
+};
+static_assert(Frozen<Image, kPortable>::view.steps.size() == 1);  // with tables that the compiler made
 
 TEST_CASE("an image is resized by one kernel, with what is before and after it", "[resize]") {
   DynamicGraph graph;

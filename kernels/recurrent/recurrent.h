@@ -7,8 +7,8 @@
 // lengths: i32 (batch)      peepholes: (directions, 3 hidden), i, o, f
 // y: (time, directions, batch, hidden), zero beyond a sequence's end   h, c: (directions, batch, hidden), the last ones
 // Gates are i, o, f, c for lstm, z, r, h for gru. What the input adds to all gates is one product over all times; all
-// steps are one dispatch, in which a workgroup owns a few sequences of a direction. Computed in f32 whatever the
-// storage type.
+// steps are one dispatch, in which a workgroup owns a few sequences of a direction; or one dispatch for each, of few
+// sequences of wide layers. Computed in f32 whatever the storage type.
 #ifndef KERNELS_RECURRENT_RECURRENT_H_
 #define KERNELS_RECURRENT_RECURRENT_H_
 
@@ -51,6 +51,12 @@ struct Recurrent {
 
 inline constexpr KernelFile kRecurrentFile(
 #include "kernels/recurrent/recurrent.wgsl"
+);
+inline constexpr KernelFile kRecurrentStepFile(
+#include "kernels/recurrent/step.wgsl"
+);
+inline constexpr KernelFile kRecurrentCopyFile(
+#include "kernels/recurrent/copy.wgsl"
 );
 
 namespace internal {
@@ -120,8 +126,7 @@ constexpr void write_activation(Text& out, const CellActivation& a) {
       break;
   }
 }
-constexpr void write_activations(Text& out, std::span<const int64_t> attrs) {
-  const RecurrentAttributes a(attrs);
+constexpr void write_activations(Text& out, const RecurrentAttributes& a) {
   for (int which = 0; which < 3; ++which) {
     const CellActivation &first = a.activation(0, which), &second = a.activation(1, which);
     out << "fn act_" << "fgh"[which] << "(d : u32, v : f32) -> f32 {\n  ";
@@ -134,62 +139,198 @@ constexpr void write_activations(Text& out, std::span<const int64_t> attrs) {
     write_activation(out, first);
     out << ";\n}\n";
   }
+  out << "fn clipped(v : f32) -> f32 { return ";
+  if (a.clip > 0) {
+    const Hex clip{std::bit_cast<uint32_t>(a.clip)};
+    out << "clamp(v, -bitcast<f32>(" << clip << "u), bitcast<f32>(" << clip << "u)); }\n";
+  } else {
+    out << "v; }\n";
+  }
 }
 
-constexpr void recurrent_emit(Emit& e) {
-  const RecurrentAttributes a(e.call().attrs);
-  const Shape &x = e.call().operand(0).shape, &r = e.call().operand(1).shape;
-  const int64_t steps = x[0], rows = x[1], directions = r[0], hidden = r[1];
-  const bool software = e.target().adapter_class == AdapterClass::software;
-  const bool lstm = a.kind == RecurrentKind::lstm, gru = a.kind == RecurrentKind::gru;
-  const bool reset_first = gru && !a.linear_before_reset;
-  // As many workgroups as fill the device, before any owns several sequences; one subgroup where barriers are dear.
-  const int64_t fill = software ? 4 : 64, planes = lstm ? 3 : reset_first ? 4 : 2;
-  int64_t tile = 1;
-  while (tile < 4 && 2 * tile * fill <= rows * directions && planes * 2 * tile * hidden * 4 <= 16384) tile *= 2;
-  int64_t lanes = 8;
-  while (!software && lanes < hidden && lanes < 256) lanes *= 2;
-  const int64_t groups = ceil_div(rows, tile), state = planes * tile * hidden;
-  const bool held = state * 4 <= 16384;  // workgroup memory that every device has
-  const Ref weights = e.dense(1);
-  const Ref scratch = held ? Ref() : e.scratch(f32, {groups * directions, state});
-  Dispatch dispatch = e.dispatch(kRecurrentFile);
+// The function `cell` of the kernel files: h and c of one unit after a step.
+constexpr void write_cell(Text& out, std::span<const int64_t> attrs) {
+  const RecurrentAttributes a(attrs);
+  const bool extra = (a.given & kHasExtra) != 0;
+  write_activations(out, a);
+  const auto sum = [&](int gate) -> Text& {
+    out << "x_at(at";
+    if (gate > 0) out << " + " << gate << "u * kHidden";
+    return out << ") + sums[" << gate << "][b]";
+  };
+  const auto named = [&](std::string_view name, int gate) {
+    out << "  let " << name << " = act_f(d, clipped(", sum(gate) << "));\n";
+  };
+  const bool reset_first = a.kind == RecurrentKind::gru && !a.linear_before_reset;
+  if (reset_first) {
+    out << "fn reset_gates(d : u32, at : u32, sums : Sums, b : u32) -> vec2f {\n";
+    named("z", 0), named("reset", 1);
+    out << "  return vec2f(z, reset);\n}\n";
+  }
+  out << "fn cell(d : u32, unit : u32, at : u32, sums : Sums, b : u32, before : f32, memory : f32) -> vec2f {\n";
+  if (a.kind == RecurrentKind::rnn) {
+    named("h", 0);
+    out << "  return vec2f(h, 0.0f);\n}\n";
+  } else if (a.kind == RecurrentKind::gru) {
+    if (!reset_first) {
+      named("z", 0), named("reset", 1);
+      out << "  let linear = sums[2][b]" << (extra ? " + extra_at(d * kHidden + unit)" : "") << ";\n";
+    }
+    out << "  let fresh = act_g(d, clipped(x_at(at + 2u * kHidden) + "
+        << (reset_first ? "sums[2][b]" : "reset * linear") << "));\n";
+    out << "  return vec2f(mix(fresh, before, " << (reset_first ? "memory" : "z") << "), 0.0f);\n}\n";
+  } else {
+    const auto peephole = [&](int which, std::string_view of) {
+      if (extra) out << " + extra_at((d * 3u + " << which << "u) * kHidden + unit) * " << of;
+    };
+    const auto gate = [&](std::string_view name, int k, int which, std::string_view of) {
+      out << "  let " << name << " = act_f(d, clipped(", sum(k), peephole(which, of);
+      out << "));\n";
+    };
+    gate("i", 0, 0, "memory");
+    if (a.coupled) {
+      out << "  let f = 1.0f - i;\n";
+    } else {
+      gate("f", 2, 2, "memory");
+    }
+    out << "  let c = f * memory + i * act_g(d, clipped(", sum(3) << "));\n";
+    gate("o", 1, 1, "c");
+    out << "  return vec2f(o * act_h(d, c), c);\n}\n";
+  }
+}
+
+struct RecurrentSizes {
+  RecurrentAttributes attributes;
+  int64_t steps, rows, directions, hidden, tile = 1;
+  bool software, lstm, reset_first;
+
+  // As many workgroups as fill the device, before any owns several sequences. On a CPU loads of weights cost most:
+  // there a workgroup owns up to 16 sequences, which do not fit workgroup memory (lavapipe, 20 steps of 32 sequences,
+  // 512 units: 113 ms, 290 with 4).
+  constexpr RecurrentSizes(const Call& call, const Target& target)
+      : attributes(call.attrs),
+        steps(call.operand(0).shape[0]),
+        rows(call.operand(0).shape[1]),
+        directions(call.operand(1).shape[0]),
+        hidden(call.operand(1).shape[1]),
+        software(target.adapter_class == AdapterClass::software),
+        lstm(attributes.kind == RecurrentKind::lstm),
+        reset_first(attributes.kind == RecurrentKind::gru && !attributes.linear_before_reset) {
+    const int64_t most = software ? 16 : 4, fill = software ? 2 : 64;
+    const auto fits = [&] { return software || planes() * 2 * tile * hidden * 4 <= 16384; };
+    while (tile < most && 2 * tile * fill <= rows * directions && fits()) tile *= 2;
+  }
+  // Numbers that a unit of a sequence keeps while one dispatch does all steps.
+  constexpr int64_t planes() const { return lstm ? 3 : reset_first ? 4 : 2; }
+  constexpr bool given(int bit) const { return (attributes.given & bit) != 0; }
+};
+
+// What both kernels have.
+constexpr void give_recurrent(Dispatch& dispatch, Emit& e, const RecurrentSizes& size, Ref weights) {
+  const RecurrentAttributes& a = size.attributes;
   dispatch.functions(kExpFunctions)
       .functions(kHyperbolicFunctions)
       .functions(kLogFunctions)
       .functions(kSoftplusFunctions);
-  dispatch.number("kSteps", steps)
-      .number("kRows", rows)
-      .number("kDirections", directions)
-      .number("kHidden", hidden)
+  dispatch.number("kSteps", size.steps)
+      .number("kRows", size.rows)
+      .number("kDirections", size.directions)
+      .number("kHidden", size.hidden)
       .number("kGates", gates_of(a.kind))
-      .number("kTile", tile)
-      .number("kGroups", groups)
-      .number("kLanes", lanes)
-      .number("kState", state)
-      .real("kClip", a.clip)
-      .number("kReverse", a.reverse);
-  dispatch.flag("INITIAL", (a.given & kHasInitial) != 0)
-      .flag("LENGTHS", (a.given & kHasLengths) != 0)
-      .flag("EXTRA", (a.given & kHasExtra) != 0)
-      .flag("HELD", held)
-      .flag("LSTM", lstm)
-      .flag("GRU", gru && !reset_first)
-      .flag("RESET_FIRST", reset_first)
-      .flag("RNN", a.kind == RecurrentKind::rnn)
-      .flag("COUPLED", a.coupled);
-  dispatch.input("x", e.operand(0)).buffer("r", weights);
-  if ((a.given & kHasInitial) != 0) dispatch.input("initial", e.operand(a.operand(kHasInitial)));
-  if ((a.given & kHasLengths) != 0) dispatch.input("lengths", e.operand(a.operand(kHasLengths)));
-  if ((a.given & kHasExtra) != 0) dispatch.input("extra", e.operand(a.operand(kHasExtra)));
-  if (!held) dispatch.raw("state", scratch, true);
-  dispatch.output("y", e.result(0))
-      .output("last", e.result(1))
-      .slot("activations", write_activations, e.call().attrs)
-      .grid(groups * directions);
+      .number("kTile", size.tile)
+      .number("kReverse", a.reverse)
+      .flag("LENGTHS", size.given(kHasLengths))
+      .flag("EXTRA", size.given(kHasExtra))
+      .flag("LSTM", size.lstm)
+      .slot("cell", write_cell, e.call().attrs)
+      .input("x", e.operand(0))
+      .buffer("r", weights)
+      .output("y", e.result(0));
+  if (size.given(kHasLengths)) dispatch.input("lengths", e.operand(a.operand(kHasLengths)));
+  if (size.given(kHasExtra)) dispatch.input("extra", e.operand(a.operand(kHasExtra)));
 }
 
-inline constexpr Variant kRecurrentVariants[] = {{"resident", nullptr, recurrent_emit}};
+constexpr void recurrent_resident_emit(Emit& e) {
+  const RecurrentSizes size(e.call(), e.target());
+  int64_t lanes = 8;  // one subgroup where barriers are dear
+  while (!size.software && lanes < size.hidden && lanes < 256) lanes *= 2;
+  const int64_t groups = ceil_div(size.rows, size.tile), state = size.planes() * size.tile * size.hidden;
+  const bool held = state * 4 <= 16384;  // workgroup memory that every device has
+  const Ref weights = e.dense(1);
+  const Ref scratch = held ? Ref() : e.scratch(f32, {groups * size.directions, state});
+  Dispatch dispatch = e.dispatch(kRecurrentFile);
+  give_recurrent(dispatch, e, size, weights);
+  dispatch.number("kGroups", groups)
+      .number("kLanes", lanes)
+      .number("kState", state)
+      .flag("INITIAL", size.given(kHasInitial))
+      .flag("HELD", held)
+      .flag("MEMORY", size.lstm || size.reset_first)
+      .flag("RESET_FIRST", size.reset_first);
+  if (size.given(kHasInitial)) dispatch.input("initial", e.operand(size.attributes.operand(kHasInitial)));
+  if (!held) dispatch.raw("state", scratch, true);
+  dispatch.output("last", e.result(1)).grid(groups * size.directions);
+}
+
+// The number of a step, in memory, so that all steps are one kernel.
+inline void fill_number(std::span<const int64_t> args, std::span<uint32_t> words) {
+  words[0] = static_cast<uint32_t>(args[0]);
+}
+
+constexpr void copy_states(Emit& e, const Ref* from, Ref to, int64_t count) {
+  const FoldedGrid grid = fold_grid(ceil_div(count, 64), e.target().max_groups);
+  Dispatch dispatch = e.dispatch(kRecurrentCopyFile);
+  dispatch.number("kCount", count).number("kRow", grid.row * 64).flag("GIVEN", from != nullptr);
+  if (from != nullptr) dispatch.input("x", *from);
+  dispatch.output("y", to).grid(grid.row, grid.rows);
+}
+
+constexpr void recurrent_steps_emit(Emit& e) {
+  const RecurrentSizes size(e.call(), e.target());
+  const Shape& last = e.call().result(1).shape;
+  const Ref weights = e.dense(1);
+  Ref now = e.scratch(f32, last), next = e.scratch(f32, last);
+  const Ref initial = size.given(kHasInitial) ? e.operand(size.attributes.operand(kHasInitial)) : Ref();
+  copy_states(e, size.given(kHasInitial) ? &initial : nullptr, now, last.count());
+  const int64_t lanes = size.software ? 8 : 32, parts = size.software ? 1 : 8, tiles = ceil_div(size.rows, size.tile);
+  const FoldedGrid grid = fold_grid(size.directions * tiles * ceil_div(size.hidden, lanes), e.target().max_groups);
+  for (int64_t s = 0; s < size.steps; ++s) {
+    const Ref number = e.table(u32, {1}, {fill_number, {s}});
+    Dispatch dispatch = e.dispatch(kRecurrentStepFile);
+    give_recurrent(dispatch, e, size, weights);
+    dispatch.number("kTiles", tiles)
+        .number("kLanes", lanes)
+        .number("kParts", parts)
+        .number("kGridRow", grid.row)
+        .raw("number", number)
+        .raw("now", now)
+        .raw("next", next, true)
+        .grid(grid.row, grid.rows);
+    const Ref written = next;
+    next = now, now = written;
+  }
+  copy_states(e, &now, e.result(1), last.count());
+}
+// Any call but a gru's that resets before it multiplies; with all operands and the numbers of a step there are 8
+// buffers.
+constexpr bool recurrent_steps_accepts(const Call& call, const Target& target) {
+  const RecurrentSizes size(call, target);
+  return !size.reset_first && call.operand(0).shape.count() > 0;
+}
+// Few sequences of wide layers: one workgroup reads all weights in every step, while the others have nothing to do.
+constexpr bool recurrent_steps_prefers(const Call& call, const Target& target) {
+  const RecurrentSizes size(call, target);
+  const bool few = size.software ? size.rows * size.directions == 1 && size.hidden >= 128
+                                 : size.rows * size.directions <= 16 && size.hidden >= 256;
+  return few && recurrent_steps_accepts(call, target);
+}
+
+inline constexpr Variant kRecurrentVariants[] = {
+    {"steps", recurrent_steps_prefers, recurrent_steps_emit},
+    {"resident", nullptr, recurrent_resident_emit},
+    {"steps", recurrent_steps_accepts, recurrent_steps_emit},
+    {"resident", nullptr, recurrent_resident_emit},
+};
 
 constexpr Cost recurrent_cost(const Call& call) {
   return {2.0 * static_cast<double>(call.operand(0).shape.count() * call.operand(1).shape[1]), 0};

@@ -1,8 +1,8 @@
 /*/**/R"wgsl(*/
-// A workgroup owns kTile sequences of one direction and walks through their time, keeping what they remember (h, and c of an
-// lstm) in `state`. What the input gives to every gate is there already (x, one product before this kernel); each step adds h
-// times the recurrent weights: an invocation owns units lane, lane + kLanes, ... and sums all gates of one unit for all sequences
-// at once, so that a weight is read once for kTile sequences. Weights are (direction, k, gate, unit): neighbouring
+// All steps in one dispatch. A workgroup owns kTile sequences of one direction and walks through their time, keeping what they remember
+// (h, and c of an lstm) in `state`. What the input gives to every gate is there already (x, one product before this kernel); each
+// step adds h times the recurrent weights: an invocation owns units lane, lane + kLanes, ... and sums all gates of one unit for
+// all sequences at once, so that a weight is read once for kTile sequences. Weights are (direction, k, gate, unit): neighbouring
 // invocations read neighbours. One barrier a step; two for a gru that resets before it multiplies.
 //#params
 const kSteps = 4u;
@@ -14,7 +14,6 @@ const kTile = 1u;
 const kGroups = 3u;      // workgroups of one direction
 const kLanes = 8u;
 const kState = 15u;      // numbers that a workgroup remembers
-const kClip = 0.0f;      // gates' sums are clamped to it; 0: not
 const kReverse = 0u;     // bit d: direction d walks backwards
 //#end
 //#input x
@@ -62,29 +61,30 @@ fn sync() { workgroupBarrier(); }
 fn sync() { storageBarrier(); }
 */
 //#end
-//#slot activations
-fn act_f(d : u32, v : f32) -> f32 { return 1.0f / (1.0f + exp(-v)); }
-fn act_g(d : u32, v : f32) -> f32 { return tanh(v); }
-fn act_h(d : u32, v : f32) -> f32 { return tanh(v); }
-//#end
 
 const kPlane = kTile * kHidden;      // one number for each unit of each sequence
 const kMemory = 2u * kPlane;         // after h of even and of odd steps: c of an lstm; z of a gru, then r times h
 alias Sums = array<array<f32, kTile>, kGates>;
 
-fn clipped(v : f32) -> f32 {
-  if (kClip > 0.0f) { return clamp(v, -kClip, kClip); }
-  return v;
+// h and c of one unit of direction d after a step. x_at(at), x_at(at + kHidden), ...: what the input gives to its gates; sums[g][b]: what h
+// gives them; before: h; memory: c, or z of a gru whose gates are known.
+//#slot cell
+fn gate(v : f32) -> f32 { return 1.0f / (1.0f + exp(-v)); }
+fn cell(d : u32, unit : u32, at : u32, sums : Sums, b : u32, before : f32, memory : f32) -> vec2f {
+  let c = gate(x_at(at + 2u * kHidden) + sums[2][b]) * memory + gate(x_at(at) + sums[0][b]) * tanh(x_at(at + 3u * kHidden) + sums[3][b]);
+  return vec2f(gate(x_at(at + kHidden) + sums[1][b]) * tanh(c), c);
 }
+fn reset_gates(d : u32, at : u32, sums : Sums, b : u32) -> vec2f { return vec2f(gate(x_at(at) + sums[0][b]), gate(x_at(at + kHidden) + sums[1][b])); }
+//#end
 
-// h (from `at` on) times the weights of gates [first, end) of one unit.
-fn products(d : u32, at : u32, unit : u32, first : u32, end : u32) -> Sums {
+// h (from `from` on) times the weights of gates [first, end) of one unit.
+fn products(d : u32, from_h : u32, unit : u32, first : u32, end : u32) -> Sums {
   var sums : Sums;
   let begin = d * kHidden * kGates * kHidden + unit;
   for (var k = 0u; k < kHidden; k++) {
     for (var g = first; g < end; g++) {
       let w = r_load(begin + (k * kGates + g) * kHidden);
-      for (var b = 0u; b < kTile; b++) { sums[g][b] += w * state[at + b * kHidden + k]; }
+      for (var b = 0u; b < kTile; b++) { sums[g][b] += w * state[from_h + b * kHidden + k]; }
     }
   }
   return sums;
@@ -94,6 +94,7 @@ fn products(d : u32, at : u32, unit : u32, first : u32, end : u32) -> Sums {
 fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) lane : u32) {
   let d = group.x / kGroups;
   let row0 = (group.x % kGroups) * kTile;
+  let backwards = ((kReverse >> d) & 1u) == 1u;
 //#if HELD
   let base = 0u;
 //#else
@@ -134,12 +135,10 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) l
       let sums = products(d, now, unit, 0u, 2u);
       for (var b = 0u; b < kTile; b++) {
         let row = min(row0 + b, kRows - 1u);
-        let t = select(s, steps[b] - 1u - s, ((kReverse >> d) & 1u) == 1u && s < steps[b]);
-        let at = ((t * kRows + row) * kDirections + d) * kGates * kHidden + unit;
-        let z = act_f(d, clipped(x_at(at) + sums[0][b]));
-        let reset = act_f(d, clipped(x_at(at + kHidden) + sums[1][b]));
-        state[base + kMemory + b * kHidden + unit] = z;
-        state[base + kMemory + kPlane + b * kHidden + unit] = reset * state[now + b * kHidden + unit];
+        let t = select(s, steps[b] - 1u - s, backwards && s < steps[b]);
+        let gates = reset_gates(d, ((t * kRows + row) * kDirections + d) * kGates * kHidden + unit, sums, b);
+        state[base + kMemory + b * kHidden + unit] = gates.x;
+        state[base + kMemory + kPlane + b * kHidden + unit] = gates.y * state[now + b * kHidden + unit];
       }
     }
     sync();
@@ -155,57 +154,19 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) l
       for (var b = 0u; b < kTile; b++) {
         let row = min(row0 + b, kRows - 1u);
         let awake = s < steps[b];
-        let t = select(s, steps[b] - 1u - s, awake && ((kReverse >> d) & 1u) == 1u);
-        let at = ((t * kRows + row) * kDirections + d) * kGates * kHidden + unit;
+        let t = select(s, steps[b] - 1u - s, backwards && awake);
         let own = b * kHidden + unit;
         let before = state[now + own];
+        var memory = 0.0f;
+//#if MEMORY
+        memory = state[base + kMemory + own];
+//#end
+        let made = cell(d, unit, ((t * kRows + row) * kDirections + d) * kGates * kHidden + unit, sums, b, before, memory);
 //#if LSTM
-        let c = state[base + kMemory + own];
-        var pi = 0.0f;
-        var po = 0.0f;
-        var pf = 0.0f;
-//#if EXTRA
-        pi = extra_at(d * 3u * kHidden + unit) * c;
-        po = extra_at((d * 3u + 1u) * kHidden + unit);
-        pf = extra_at((d * 3u + 2u) * kHidden + unit) * c;
+        state[base + kMemory + own] = select(memory, made.y, awake);
 //#end
-        let i = act_f(d, clipped(x_at(at) + sums[0][b] + pi));
-//#if COUPLED
-        let f = 1.0f - i;
-//#else
-/*
-        let f = act_f(d, clipped(x_at(at + 2u * kHidden) + sums[2][b] + pf));
-*/
-//#end
-        let cell = f * c + i * act_g(d, clipped(x_at(at + 3u * kHidden) + sums[3][b]));
-        let o = act_f(d, clipped(x_at(at + kHidden) + sums[1][b] + po * cell));
-        let h = o * act_h(d, cell);
-        state[base + kMemory + own] = select(c, cell, awake);
-//#end
-//#if GRU
-/*
-        let z = act_f(d, clipped(x_at(at) + sums[0][b]));
-        let reset = act_f(d, clipped(x_at(at + kHidden) + sums[1][b]));
-        var linear = sums[2][b];
-//#if EXTRA
-        linear += extra_at(d * kHidden + unit);
-//#end
-        let h = mix(act_g(d, clipped(x_at(at + 2u * kHidden) + reset * linear)), before, z);
-*/
-//#end
-//#if RESET_FIRST
-/*
-        let z = state[base + kMemory + own];
-        let h = mix(act_g(d, clipped(x_at(at + 2u * kHidden) + sums[2][b])), before, z);
-*/
-//#end
-//#if RNN
-/*
-        let h = act_f(d, clipped(x_at(at) + sums[0][b]));
-*/
-//#end
-        state[next + own] = select(before, h, awake);
-        if (row0 + b < kRows) { y_put(((t * kDirections + d) * kRows + row) * kHidden + unit, select(0.0f, h, awake)); }
+        state[next + own] = select(before, made.x, awake);
+        if (row0 + b < kRows) { y_put(((t * kDirections + d) * kRows + row) * kHidden + unit, select(0.0f, made.x, awake)); }
       }
     }
     sync();
