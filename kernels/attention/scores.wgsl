@@ -1,7 +1,9 @@
 /*/**/R"wgsl(*/
 // The first of three kernels: scores of 4 * kR rows with 4 * kLanes keys, four keys for each invocation; see streaming.wgsl for
-// what a row is. Elements of q are the same for the whole workgroup, hence scalar loads where those are cheaper; keys are
-// used 4 * kR times from registers. No barrier. Tiles that nobody sees are left as they are, for nobody reads them.
+// what a row is. Keys are used 4 * kR times from registers; of four rows of q each lane of a quad loads one and hands it to
+// the others (kernels/matmul/packed.wgsl says why). No barrier. Tiles that nobody sees are left as they are, for nobody
+// reads them.
+enable subgroups;
 //#params
 const kKvHeads = 4u;
 const kGroup = 1u;         // query heads for each head of keys
@@ -32,7 +34,7 @@ const kBiasBatch = 0u;
 const kBiasHead = 0u;
 const kBiasQuery = 0u;
 const kBiasKey = 0u;
-const kR = 16u;
+const kR = 8u;
 const kLanes = 8u;
 const kTiles = 8u;         // workgroups in all
 const kGridRow = 8u;       // workgroups in one row of the grid
@@ -43,7 +45,7 @@ const kKeys4 = (kKeys + 3u) / 4u;
 const kBlocks = (kRows + 4u * kR - 1u) / (4u * kR);
 const kKeyTiles = (kKeys4 + kLanes - 1u) / kLanes;
 const kLeast = -0x1.fffffep+127f;  // finite, so that kLeast - kLeast is a number
-alias Sums = array<vec4f, kR>;
+alias Sums = array<mat4x4f, kR>;  // four keys of four rows
 //#extents
 fn queries() -> u32 { return kQueries; }
 fn keys() -> u32 { return kKeys; }
@@ -107,65 +109,57 @@ fn score(product : f32, batch : u32, head : u32, query : u32, key : u32, count :
 fn decay(d : f32) -> f32 { return exp(d); }
 //#end
 
-fn add(sums : ptr<function, Sums>, at : u32, row : u32, d : u32, k0 : vec4f, k1 : vec4f, k2 : vec4f, k3 : vec4f) {
+fn row(u : vec4f, k : mat4x4f) -> vec4f { return (u.x * k[0] + u.y * k[1]) + (u.z * k[2] + u.w * k[3]); }
+
+fn add(sums : ptr<function, Sums>, at : u32, first : u32, keys_at : vec4u, d : u32) {
+  let k = transpose(mat4x4f(k_vector(keys_at.x, d), k_vector(keys_at.y, d), k_vector(keys_at.z, d), k_vector(keys_at.w, d)));
   for (var i = 0u; i < kR; i++) {
-    let r = min(row + i, kRows - 1u);
+    let r = min(first + 4u * i, kRows - 1u);
     let u = q_vector(at + r / kGroup * kQRow + r % kGroup * kQHead, d);
-    sums[i] += (u.x * vec4f(k0.x, k1.x, k2.x, k3.x) + u.y * vec4f(k0.y, k1.y, k2.y, k3.y)) +
-               (u.z * vec4f(k0.z, k1.z, k2.z, k3.z) + u.w * vec4f(k0.w, k1.w, k2.w, k3.w));
+    sums[i][0] += row(quadBroadcast(u, 0u), k);
+    sums[i][1] += row(quadBroadcast(u, 1u), k);
+    sums[i][2] += row(quadBroadcast(u, 2u), k);
+    sums[i][3] += row(quadBroadcast(u, 3u), k);
   }
 }
 
-fn put(sums : ptr<function, Sums>, batch : u32, kv_head : u32, row : u32, key4 : u32, count : u32) {
-  for (var i = 0u; i < kR; i++) {
-    let r = row + i;
-    if (r < kRows && key4 < kKeys4) {
-      let head = kv_head * kGroup + r % kGroup;
-      let query = r / kGroup;
-      let s = sums[i] * kScale;
-      let key = 4u * key4;
-      p[((batch * kKvHeads + kv_head) * kRows + r) * kKeys4 + key4] =
-          vec4f(score(s.x, batch, head, query, key, count), score(s.y, batch, head, query, key + 1u, count),
-                score(s.z, batch, head, query, key + 2u, count), score(s.w, batch, head, query, key + 3u, count));
-    }
+fn put(sum : vec4f, batch : u32, kv_head : u32, r : u32, key4 : u32, count : u32) {
+  if (r < kRows && key4 < kKeys4) {
+    let head = kv_head * kGroup + r % kGroup;
+    let query = r / kGroup;
+    let s = sum * kScale;
+    let key = 4u * key4;
+    p[((batch * kKvHeads + kv_head) * kRows + r) * kKeys4 + key4] =
+        vec4f(score(s.x, batch, head, query, key, count), score(s.y, batch, head, query, key + 1u, count),
+              score(s.z, batch, head, query, key + 2u, count), score(s.w, batch, head, query, key + 3u, count));
   }
 }
 
 @compute @workgroup_size(kLanes)
-fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) lane : u32) {
+fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) lane : u32,
+        @builtin(subgroup_invocation_id) id : u32) {
   let tile = group.y * kGridRow + group.x;
   if (tile >= kTiles) { return; }
   let key_tile = tile % kKeyTiles;
-  let row = tile / kKeyTiles % kBlocks * 4u * kR;
+  let first = tile / kKeyTiles % kBlocks * 4u * kR;
   let kv_head = tile / (kKeyTiles * kBlocks) % kKvHeads;
   let batch = tile / (kKeyTiles * kBlocks * kKvHeads);
   let count = key_count(batch);
-  let seen = key_range(row / kGroup, (min(row + 4u * kR, kRows) - 1u) / kGroup, count);
+  let seen = key_range(first / kGroup, (min(first + 4u * kR, kRows) - 1u) / kGroup, count);
   if (key_tile * 4u * kLanes >= seen.y || (key_tile + 1u) * 4u * kLanes <= seen.x) { return; }
   let q_at = kQOffset + batch * kQBatch + kv_head * kGroup * kQHead;
   let key = 4u * (key_tile * kLanes + lane);
-  let k_at = kKOffset + batch * kKBatch + kv_head * kKHead;
-  let at0 = k_at + min(key, kKeys - 1u) * kKRow;
-  let at1 = k_at + min(key + 1u, kKeys - 1u) * kKRow;
-  let at2 = k_at + min(key + 2u, kKeys - 1u) * kKRow;
-  let at3 = k_at + min(key + 3u, kKeys - 1u) * kKRow;
-  var s0 : Sums;
-  var s1 : Sums;
-  var s2 : Sums;
-  var s3 : Sums;
-  for (var d = 0u; d < kD4; d++) {
-    let k0 = k_vector(at0, d);
-    let k1 = k_vector(at1, d);
-    let k2 = k_vector(at2, d);
-    let k3 = k_vector(at3, d);
-    add(&s0, q_at, row, d, k0, k1, k2, k3);
-    add(&s1, q_at, row + kR, d, k0, k1, k2, k3);
-    add(&s2, q_at, row + 2u * kR, d, k0, k1, k2, k3);
-    add(&s3, q_at, row + 3u * kR, d, k0, k1, k2, k3);
+  let keys_at = kKOffset + batch * kKBatch + kv_head * kKHead + min(key + vec4u(0u, 1u, 2u, 3u), vec4u(kKeys - 1u)) * kKRow;
+  var sums : Sums;
+  for (var d = 0u; d < kD4; d += 2u) {
+    add(&sums, q_at, first + id % 4u, keys_at, d);
+    if (kD4 % 2u == 0u || d + 1u < kD4) { add(&sums, q_at, first + id % 4u, keys_at, d + 1u); }
   }
-  put(&s0, batch, kv_head, row, key / 4u, count);
-  put(&s1, batch, kv_head, row + kR, key / 4u, count);
-  put(&s2, batch, kv_head, row + 2u * kR, key / 4u, count);
-  put(&s3, batch, kv_head, row + 3u * kR, key / 4u, count);
+  for (var i = 0u; i < kR; i++) {
+    put(sums[i][0], batch, kv_head, first + 4u * i, key / 4u, count);
+    put(sums[i][1], batch, kv_head, first + 4u * i + 1u, key / 4u, count);
+    put(sums[i][2], batch, kv_head, first + 4u * i + 2u, key / 4u, count);
+    put(sums[i][3], batch, kv_head, first + 4u * i + 3u, key / 4u, count);
+  }
 }
 //)wgsl"

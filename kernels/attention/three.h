@@ -24,8 +24,8 @@ constexpr void attention_three_emit(Emit& e) {
   const AttentionAttrs attrs(e.call().attrs);
   const AttentionSizes sizes(e.call());
   const bool software = e.target().adapter_class == AdapterClass::software;
-  // 64 rows in registers that a CPU keeps on its stack; 16 elsewhere, 64 registers.
-  const int64_t quarter = software ? sizes.rows() > 32 ? 16 : sizes.rows() > 16 ? 8 : 4 : 4, block = 4 * quarter;
+  // 32 rows in registers that a CPU keeps on its stack; 16 elsewhere, 64 registers.
+  const int64_t quarter = !software || sizes.rows() <= 16 ? 4 : 8, block = 4 * quarter;
   const int64_t lanes = software ? 8 : 32;
   const int64_t blocks = ceil_div(sizes.rows(), block), heads = sizes.batches * sizes.kv_heads;
   const int64_t rows = heads * sizes.rows(), vectors = ceil_div(sizes.keys.extent, 4);
@@ -83,7 +83,7 @@ constexpr void attention_three_emit(Emit& e) {
 constexpr bool attention_three_accepts(const Call& call, const Target& target) {
   const AttentionSizes sizes(call);
   const int64_t scores = sizes.batches * sizes.heads * sizes.queries.extent * ceil_div(sizes.keys.extent, 4) * 16;
-  return scores <= static_cast<int64_t>(target.max_binding_bytes);
+  return target.subgroups && scores <= static_cast<int64_t>(target.max_binding_bytes);
 }
 // On CPUs: enough rows for the keys in registers to pay, and scores of 64 MiB at most.
 constexpr bool attention_three_prefers(const Call& call, const Target& target) {

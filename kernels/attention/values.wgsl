@@ -1,6 +1,8 @@
 /*/**/R"wgsl(*/
-// The last of three kernels: weights times values, 4 * kR rows and 4 * kLanes columns, four columns for each invocation, four
-// keys in each step; divided by the sum of the weights. No barrier.
+// The last of three kernels: weights times values, 4 * kR rows and 4 * kLanes columns, four columns for each invocation, eight
+// keys in each step; divided by the sum of the weights. Of four rows of weights each lane of a quad loads one and hands it to
+// the others (kernels/matmul/packed.wgsl says why). No barrier.
+enable subgroups;
 //#params
 const kKvHeads = 4u;
 const kGroup = 1u;
@@ -16,7 +18,7 @@ const kVHead = 4096u;
 const kVRow = 64u;
 const kVCol = 1u;
 const kLengthBatch = 0u;
-const kR = 16u;
+const kR = 8u;
 const kLanes = 8u;
 const kTiles = 8u;
 const kGridRow = 8u;
@@ -26,7 +28,7 @@ const kHeads = kKvHeads * kGroup;
 const kKeys4 = (kKeys + 3u) / 4u;
 const kBlocks = (kRows + 4u * kR - 1u) / (4u * kR);
 const kColTiles = (kVSize + 4u * kLanes - 1u) / (4u * kLanes);
-alias Sums = array<vec4f, kR>;
+alias Sums = array<mat4x4f, kR>;  // four columns of four rows
 //#extents
 fn queries() -> u32 { return kQueries; }
 fn keys() -> u32 { return kKeys; }
@@ -69,66 +71,64 @@ fn key_count(batch : u32) -> u32 { return keys(); }
 fn key_range(first_query : u32, last_query : u32, count : u32) -> vec2u { return vec2u(0u, count); }
 //#end
 
-fn add(parts : ptr<function, Sums>, at : u32, v0 : vec4f, v1 : vec4f, v2 : vec4f, v3 : vec4f) {
+fn row(u : vec4f, v : mat4x4f) -> vec4f { return (u.x * v[0] + u.y * v[1]) + (u.z * v[2] + u.w * v[3]); }
+
+// Four keys; weights of keys beyond the last are zero, and of the second four, if there are none, unknown.
+fn add(parts : ptr<function, Sums>, at : u32, there : bool, v_at : u32, key : u32, last : u32, d : u32) {
+  let v = mat4x4f(v_vector(v_at + min(key, last) * kVRow, d), v_vector(v_at + min(key + 1u, last) * kVRow, d),
+                  v_vector(v_at + min(key + 2u, last) * kVRow, d), v_vector(v_at + min(key + 3u, last) * kVRow, d));
   for (var i = 0u; i < kR; i++) {
-    let u = p[at + i * kKeys4];
-    parts[i] += (u.x * v0 + u.y * v1) + (u.z * v2 + u.w * v3);
+    let u = select(vec4f(), p[at + 4u * i * kKeys4], there);
+    parts[i][0] += row(quadBroadcast(u, 0u), v);
+    parts[i][1] += row(quadBroadcast(u, 1u), v);
+    parts[i][2] += row(quadBroadcast(u, 2u), v);
+    parts[i][3] += row(quadBroadcast(u, 3u), v);
   }
 }
 
-fn put(parts : ptr<function, Sums>, batch : u32, kv_head : u32, row : u32, column : u32) {
-  for (var i = 0u; i < kR; i++) {
-    let r = row + i;
-    if (r < kRows && column < kVSize) {
-      let head = kv_head * kGroup + r % kGroup;
-      let query = r / kGroup;
-      let line = select((batch * kHeads + head) * kQueries + query, (batch * kQueries + query) * kHeads + head, kSequenceFirst);
-      let sum = sums[(batch * kKvHeads + kv_head) * kRows + r];
-      let u = parts[i] / select(sum, 1.0f, sum == 0.0f);
-      let at = line * kVSize + column;
-      if (kVSize % 4u == 0u) {
-        y_put4(at, u);
-      } else {
-        y_put(at, u.x);
-        if (column + 1u < kVSize) { y_put(at + 1u, u.y); }
-        if (column + 2u < kVSize) { y_put(at + 2u, u.z); }
-        if (column + 3u < kVSize) { y_put(at + 3u, u.w); }
-      }
+fn put(part : vec4f, batch : u32, kv_head : u32, r : u32, column : u32) {
+  if (r < kRows && column < kVSize) {
+    let head = kv_head * kGroup + r % kGroup;
+    let query = r / kGroup;
+    let line = select((batch * kHeads + head) * kQueries + query, (batch * kQueries + query) * kHeads + head, kSequenceFirst);
+    let sum = sums[(batch * kKvHeads + kv_head) * kRows + r];
+    let u = part / select(sum, 1.0f, sum == 0.0f);
+    let at = line * kVSize + column;
+    if (kVSize % 4u == 0u) {
+      y_put4(at, u);
+    } else {
+      y_put(at, u.x);
+      if (column + 1u < kVSize) { y_put(at + 1u, u.y); }
+      if (column + 2u < kVSize) { y_put(at + 2u, u.z); }
+      if (column + 3u < kVSize) { y_put(at + 3u, u.w); }
     }
   }
 }
 
 @compute @workgroup_size(kLanes)
-fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) lane : u32) {
+fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) lane : u32,
+        @builtin(subgroup_invocation_id) id : u32) {
   let tile = group.y * kGridRow + group.x;
   if (tile >= kTiles) { return; }
   let column4 = tile % kColTiles * kLanes + lane;
-  let row = tile / kColTiles % kBlocks * 4u * kR;
+  let first = tile / kColTiles % kBlocks * 4u * kR;
   let kv_head = tile / (kColTiles * kBlocks) % kKvHeads;
   let batch = tile / (kColTiles * kBlocks * kKvHeads);
-  let seen = key_range(row / kGroup, (min(row + 4u * kR, kRows) - 1u) / kGroup, key_count(batch));
-  let first = ((batch * kKvHeads + kv_head) * kRows + row) * kKeys4;
+  let seen = key_range(first / kGroup, (min(first + 4u * kR, kRows) - 1u) / kGroup, key_count(batch));
+  let at = ((batch * kKvHeads + kv_head) * kRows + first + id % 4u) * kKeys4;
   let v_at = kVOffset + batch * kVBatch + kv_head * kVHead;
   let d = min(column4, (kVSize + 3u) / 4u - 1u);
-  var s0 : Sums;
-  var s1 : Sums;
-  var s2 : Sums;
-  var s3 : Sums;
+  var parts : Sums;
   let last = (seen.y + 3u) / 4u;
-  for (var step = seen.x / 4u; step < last; step++) {
-    let key = 4u * step;  // weights beyond the last key are zero
-    let v0 = v_vector(v_at + key * kVRow, d);
-    let v1 = v_vector(v_at + min(key + 1u, seen.y - 1u) * kVRow, d);
-    let v2 = v_vector(v_at + min(key + 2u, seen.y - 1u) * kVRow, d);
-    let v3 = v_vector(v_at + min(key + 3u, seen.y - 1u) * kVRow, d);
-    add(&s0, first + step, v0, v1, v2, v3);
-    add(&s1, first + kR * kKeys4 + step, v0, v1, v2, v3);
-    add(&s2, first + 2u * kR * kKeys4 + step, v0, v1, v2, v3);
-    add(&s3, first + 3u * kR * kKeys4 + step, v0, v1, v2, v3);
+  for (var step = seen.x / 4u; step < last; step += 2u) {
+    add(&parts, at + step, true, v_at, 4u * step, seen.y - 1u, d);
+    add(&parts, at + step + 1u, step + 1u < last, v_at, 4u * step + 4u, seen.y - 1u, d);
   }
-  put(&s0, batch, kv_head, row, 4u * column4);
-  put(&s1, batch, kv_head, row + kR, 4u * column4);
-  put(&s2, batch, kv_head, row + 2u * kR, 4u * column4);
-  put(&s3, batch, kv_head, row + 3u * kR, 4u * column4);
+  for (var i = 0u; i < kR; i++) {
+    put(parts[i][0], batch, kv_head, first + 4u * i, 4u * column4);
+    put(parts[i][1], batch, kv_head, first + 4u * i + 1u, 4u * column4);
+    put(parts[i][2], batch, kv_head, first + 4u * i + 2u, 4u * column4);
+    put(parts[i][3], batch, kv_head, first + 4u * i + 3u, 4u * column4);
+  }
 }
 //)wgsl"
