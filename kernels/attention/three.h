@@ -53,8 +53,13 @@ constexpr void attention_three_emit(Emit& e) {
     const FoldedGrid grid = fold_grid(rows, e.target().max_groups);
     Dispatch dispatch = e.dispatch(kAttentionWeightsFile);
     give_range(dispatch, e);
+    const bool all_seen = !attrs.causal && attrs.window == 0 && attrs.length < 0 && sizes.keys.symbol < 0;
+    const bool held = all_seen && sizes.keys.extent % (4 * lanes) == 0 && vectors <= 32 * lanes && software;
     dispatch.number("kBlock", block)
         .number("kLanes", lanes)
+        .boolean("kHeld", held)
+        .number("kEach", held ? vectors / lanes : 1)
+        .flag("SUBGROUP", is_one_subgroup(lanes, e.target()))
         .number("kRowsInAll", rows)
         .number("kGridRow", grid.row)
         .raw("p", p, true)

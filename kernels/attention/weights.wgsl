@@ -1,6 +1,9 @@
 /*/**/R"wgsl(*/
 // The second of three kernels: the scores of a row become exp(score - greatest), in place, and their sum is kept. kLanes
-// invocations share a row. Hidden scores become zero.
+// invocations share a row, without barriers where they are one subgroup (SUBGROUP). Hidden scores become zero.
+//#if SUBGROUP
+enable subgroups;
+//#end
 //#params
 const kKvHeads = 4u;
 const kGroup = 1u;
@@ -11,6 +14,8 @@ const kWindow = 0u;
 const kLengthBatch = 0u;
 const kBlock = 64u;        // rows that see one range of keys together
 const kLanes = 8u;
+const kHeld = false;
+const kEach = 1u;          // vectors of a lane, if they are held
 const kRowsInAll = 256u;
 const kGridRow = 256u;
 //#end
@@ -46,7 +51,35 @@ fn decay4(d : vec4f) -> vec4f { return exp(d); }
 
 fn from_bits(bits : u32) -> f32 { return bitcast<f32>(bits); }
 
+//#if SUBGROUP
+fn greatest(lane : u32, v : f32) -> f32 { return subgroupMax(v); }
+fn total(lane : u32, v : f32) -> f32 { return subgroupAdd(v); }
+//#else
+/*
 var<workgroup> partial : array<f32, 2u * kLanes>;
+fn greatest(lane : u32, v : f32) -> f32 {
+  partial[lane] = v;
+  workgroupBarrier();
+  var most = kLeast;
+  for (var i = 0u; i < kLanes; i++) { most = max(most, partial[i]); }
+  return most;
+}
+fn total(lane : u32, v : f32) -> f32 {
+  partial[kLanes + lane] = v;
+  workgroupBarrier();
+  var sum = 0.0f;
+  for (var i = 0u; i < kLanes; i++) { sum += partial[kLanes + i]; }
+  return sum;
+}
+*/
+//#end
+
+fn weight(s : vec4f, most : f32) -> vec4f {
+  let hidden = s <= vec4f(kLeast);
+  // NaN and +infinity make the row NaN.
+  let finite = (bitcast<vec4u>(s) & vec4u(0x7fffffffu)) < vec4u(0x7f800000u);
+  return select(select(vec4f(from_bits(0x7fc00000u)), decay4(s - most), finite), vec4f(), hidden);
+}
 
 @compute @workgroup_size(kLanes)
 fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) lane : u32) {
@@ -57,27 +90,29 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) l
   let start = index * kKeys4;
   let last = (seen.y + 3u) / 4u;
   var most4 = vec4f(kLeast);
-  for (var c = seen.x / 4u + lane; c < last; c += kLanes) { most4 = max(most4, p[start + c]); }
-  partial[lane] = max(max(most4.x, most4.y), max(most4.z, most4.w));
-  workgroupBarrier();
-  var most = kLeast;
-  for (var i = 0u; i < kLanes; i++) { most = max(most, partial[i]); }
   var sum4 = vec4f();
-  for (var c = seen.x / 4u + lane; c < last; c += kLanes) {
-    let s = p[start + c];
-    let hidden = s <= vec4f(kLeast);
-    // NaN and +infinity make the row NaN.
-    let finite = (bitcast<vec4u>(s) & vec4u(0x7fffffffu)) < vec4u(0x7f800000u);
-    let e = select(select(vec4f(from_bits(0x7fc00000u)), decay4(s - most), finite), vec4f(), hidden);
-    p[start + c] = e;
-    sum4 += e;
+  if (kHeld) {  // every row sees all keys, and they stay in registers
+    var held : array<vec4f, kEach>;
+    for (var j = 0u; j < kEach; j++) {
+      held[j] = p[start + lane + j * kLanes];
+      most4 = max(most4, held[j]);
+    }
+    let most = greatest(lane, max(max(most4.x, most4.y), max(most4.z, most4.w)));
+    for (var j = 0u; j < kEach; j++) {
+      let e = weight(held[j], most);
+      p[start + lane + j * kLanes] = e;
+      sum4 += e;
+    }
+  } else {
+    for (var c = seen.x / 4u + lane; c < last; c += kLanes) { most4 = max(most4, p[start + c]); }
+    let most = greatest(lane, max(max(most4.x, most4.y), max(most4.z, most4.w)));
+    for (var c = seen.x / 4u + lane; c < last; c += kLanes) {
+      let e = weight(p[start + c], most);
+      p[start + c] = e;
+      sum4 += e;
+    }
   }
-  partial[kLanes + lane] = dot(sum4, vec4f(1.0f));
-  workgroupBarrier();
-  if (lane == 0u) {
-    var sum = 0.0f;
-    for (var i = 0u; i < kLanes; i++) { sum += partial[kLanes + i]; }
-    sums[index] = sum;
-  }
+  let sum = total(lane, dot(sum4, vec4f(1.0f)));
+  if (lane == 0u) { sums[index] = sum; }
 }
 //)wgsl"

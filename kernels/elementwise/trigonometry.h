@@ -59,7 +59,7 @@ fn rlx_reduce(x : f32) -> RlxReduced {
   }
   let n = round(x * 0.636619772);
   let r = (((x - n * 1.5703125) - n * 0x1.fb5p-12) - n * 0x1.11p-26) - n * 0x1.68c234p-39;
-  return RlxReduced(r, bitcast<u32>(i32(n)) & 3u);
+  return RlxReduced(r, bitcast<u32>(n + 12582912.0) & 3u);  // n modulo 4, see rlx_int
 }
 fn rlx_sin_near(r : f32) -> f32 {
   let z = r * r;

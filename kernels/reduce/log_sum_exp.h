@@ -27,7 +27,7 @@ fn decay(d : f32) -> f32 {
   let r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
   let p = ((1.9875691500e-4f * r + 1.3981999507e-3f) * r + 8.3334519073e-3f) * r + 4.1665795894e-2f;
   let tail = (p * r + 1.6666665459e-1f) * r + 5.0000001201e-1f;
-  let e = (1.0f + (r + r * r * tail)) * bitcast<f32>(u32(i32(n) + 127) << 23u);
+  let e = (1.0f + (r + r * r * tail)) * bitcast<f32>((bitcast<u32>(n + 12582912.0f) << 23u) + 0x3f800000u);
   return select(0.0f, e, d >= -87.0f);
 }
 )wgsl";

@@ -17,6 +17,7 @@ struct RowVectors {
   bool held = true;        // so few that they stay in registers: Mesa unrolls loops of 32; elsewhere 8 vectors
   FoldedGrid grid;
 
+  constexpr bool is_subgroup(const Target& target) const { return is_one_subgroup(lanes, target); }
   constexpr void give_to(Dispatch& dispatch) const {
     dispatch.number("kRows", rows).number("kVectors", vectors).number("kLanes", lanes).number("kEach", each);
     dispatch.number("kGroupRows", group_rows).number("kGridRow", grid.row);

@@ -83,6 +83,7 @@ constexpr void softmax_vectors_emit(Emit& e, bool log) {
   Dispatch dispatch = e.dispatch(kSoftmaxVectorsFile);
   rows.give_to(dispatch);
   dispatch.boolean("kLog", log)
+      .flag("SUBGROUP", rows.is_subgroup(e.target()))
       .slot("x_load4", load4_text<'x'>(e.call().operand(0).dtype))
       .raw("x", e.operand(0))
       .output4("y", e.result())
