@@ -26,6 +26,7 @@ struct GraphCase {
   double flops = 0;                     // that the algorithm needs
   double bytes = 0;
   double tolerance = 1e-4;  // of results about 1
+  std::vector<Choice> choices = {};
 };
 
 inline Device& device() {
@@ -73,6 +74,7 @@ inline void bench_graph(benchmark::State& state, const GraphCase& c) {
   DynamicOptions options;
   options.tuned = false;
   options.sizes = Sizes::baked;
+  options.compile.choices = c.choices;
   auto executable = Executable<DynamicGraph>::create(device(), graph, options);
   if (!executable.ok()) return state.SkipWithError(executable.status().ToString());
   if (const std::string wrong = check_against_reference(*executable, graph.graph(), c.tolerance); !wrong.empty())

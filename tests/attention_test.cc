@@ -234,6 +234,22 @@ TEST_CASE("long sequences", "[attention][gpu]") {
              "streaming");
   check_case(device, {.heads = 4, .kv_heads = 2, .keys = 8192, .size = 8, .value_size = 8, .length = 8191}, "split");
   check_case(device, {.queries = 200, .keys = 1500, .size = 4, .value_size = 4}, "three");
+  for (const std::string_view variant : {VARIANTS}) {
+    check_case(device, {.queries = 9, .keys = 8192, .size = 64, .value_size = 64, .causal = true}, variant);
+  }
+  check_case(device, {.queries = 8192, .keys = 8192, .size = 4, .value_size = 4, .causal = true, .window = 9},
+             "streaming");
+}
+
+TEST_CASE("scores that do not fit into memory are not stored", "[attention]") {
+  DynamicGraph graph;
+  build_case(*graph, {.queries = 8192, .keys = 8192, .size = 64, .value_size = 64});
+  const Choice choices[] = {{"attention", "three"}};
+  CompileOptions options;
+  options.choices = choices;
+  Target software = kPortable;
+  software.adapter_class = AdapterClass::software;
+  for (const Target& target : {kPortable, software}) CHECK(compile(graph.graph(), target, options).steps.size() == 1);
 }
 
 }  // namespace

@@ -126,11 +126,15 @@ fn y_put(i : u32, v : f32) { y[i] = v; }
 fn start_of(i : u32, chunk : u32) -> f32 { return state[i] + starts[chunk * kStates + i]; }
 //#end
 //#slot leave
-fn leave(i : u32, chunk : u32, h : f32, decay : f32) { state[i] = h; }
+fn leave(i : u32, chunk : u32, h : f32, factor : f32) { state[i] = h; }
 //#end
 //#slot exponential
-fn rlx_exp(v : f32) -> f32 { return exp(v); }
+fn decay(d : f32) -> f32 { return exp(d); }
+fn decay4(d : vec4f) -> vec4f { return exp(d); }
 //#end
+// Of any number: 89 and more give infinity.
+fn factor_of(d : f32) -> f32 { return decay(min(d, 89.0f)); }
+fn factors_of(d : vec4f) -> vec4f { return decay4(min(d, vec4f(89.0f))); }
 // The sum over the invocations that share a column. One barrier for each sum is enough when neighbouring sums use different
 // halves of the array.
 //#slot total
@@ -181,7 +185,7 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
     var v = x_at(place * kWidth + col);
     let b0 = b_begin(row * kGroups + head / shared_by);
     var factor = vec4f(1.0f);
-    if (!kOwn) { factor = vec4f(rlx_exp(amount * rate)); }
+    if (!kOwn) { factor = vec4f(factor_of(amount * rate)); }
     passed += amount;
     if (kDelta) {
       var held = 0.0f;
@@ -193,10 +197,7 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
     } else {
       v *= amount;
       for (var j = 0u; j < kFours; j++) {
-        if (kOwn) {
-          let d = amount * rates[j];
-          factor = vec4f(rlx_exp(d.x), rlx_exp(d.y), rlx_exp(d.z), rlx_exp(d.w));
-        }
+        if (kOwn) { factor = factors_of(amount * rates[j]); }
         h[j] *= factor;
       }
     }
@@ -210,16 +211,15 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
 //#end
   }
   for (var j = 0u; j < kFours; j++) {
-    var decay = vec4f(1.0f);
+    var whole = vec4f(1.0f);  // what all of the time does to it
     if (kOwn) {
-      let d = passed * rates[j];
-      decay = vec4f(rlx_exp(d.x), rlx_exp(d.y), rlx_exp(d.z), rlx_exp(d.w));
+      whole = factors_of(passed * rates[j]);
     } else if (!kDelta) {
-      decay = vec4f(rlx_exp(passed * rate));
+      whole = vec4f(factor_of(passed * rate));
     }
     for (var e = 0u; e < 4u; e++) {
       let s = 4u * (first + j) + e;
-      if (inside && s < kN) { leave(own + s, chunk, h[j][e], decay[e]); }
+      if (inside && s < kN) { leave(own + s, chunk, h[j][e], whole[e]); }
     }
   }
 }

@@ -22,6 +22,7 @@
 
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/movement/movement.h"
+#include "kernels/softmax/decay.h"
 #include "kernels/state_space/layout.h"
 #include "kernels/state_space/reference.h"
 #include "rlxgpu/base/math.h"
@@ -175,11 +176,11 @@ constexpr void recurrence(Emit& e, const Pass& pass) {
                              kFromState = "fn start_of(i : u32, chunk : u32) -> f32 { return state[i]; }",
                              kFromStarts =
                                  "fn start_of(i : u32, chunk : u32) -> f32 { return starts[chunk * kStates + i]; }",
-                             kNothing = "fn leave(i : u32, chunk : u32, h : f32, decay : f32) {}",
+                             kNothing = "fn leave(i : u32, chunk : u32, h : f32, factor : f32) {}",
                              kToParts =
-                                 "fn leave(i : u32, chunk : u32, h : f32, decay : f32) {\n"
+                                 "fn leave(i : u32, chunk : u32, h : f32, factor : f32) {\n"
                                  "  let at = 2u * (chunk * kStates + i);\n"
-                                 "  parts[at] = h;\n  parts[at + 1u] = decay;\n}";
+                                 "  parts[at] = h;\n  parts[at + 1u] = factor;\n}";
   dispatch.slot("start_of", state                     ? kFromState
                             : one_pass || pass.leaves ? kZero
                                                       : kFromStarts)
@@ -190,7 +191,7 @@ constexpr void recurrence(Emit& e, const Pass& pass) {
       .slot("total", shares.parts > 1
                          ? std::string_view()
                          : std::string_view("fn total(half : u32, id : u32, v : f32) -> f32 { return v; }"))
-      .functions(kExpFunctions)
+      .functions(kDecayText)
       .grid(grid.row, grid.rows);
 }
 
