@@ -104,7 +104,8 @@ TEST_CASE("resize agrees with the reference", "[resize][gpu]") {
       Sizes{{1}, {{0, 3}}, "one element"}, Sizes{{3, 0}, {{0, 5}}, "empty"}, Sizes{{5, 7}, {{1, 0}}, "to nothing"},
       Sizes{{2, 3, 5, 7}, {{2, 11}, {3, 13}}, "an image"}, Sizes{{2, 3, 40, 9}, {{2, 17}, {3, 4}}, "an image, smaller"},
       Sizes{{3, 4, 5}, {{0, 5}, {1, 7}, {-1, 3}}, "every axis"},
-      Sizes{{1, 1, 300, 200}, {{2, 450}, {3, 300}}, "many groups"});
+      Sizes{{1, 1, 300, 200}, {{2, 450}, {3, 300}}, "many groups"},
+      Sizes{{1, 2, 1, 3, 1, 2, 1, 2}, {{3, 6}, {7, 5}}, "eight axes"});
   const ResizeMode mode = GENERATE(ResizeMode::nearest, ResizeMode::linear, ResizeMode::cubic);
   for (const DType dtype : {f32, f16, bf16, u8}) {
     if ((dtype == u8) != (mode == ResizeMode::nearest) && dtype != f32) continue;

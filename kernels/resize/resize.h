@@ -114,7 +114,7 @@ namespace internal {
 constexpr Tensor nearest_axis(Tensor x, const ResizeAxis& axis, const Taps& taps, Site site) {
   const int64_t extent = x.shape()[axis.axis];
   const int64_t up = axis.size / extent, down = extent / axis.size;
-  bool repeats = up * extent == axis.size, skips = true;
+  bool repeats = up * extent == axis.size && x.shape().rank() < kMaxRank, skips = true;
   Vec<uint32_t> words;
   for (int64_t o = 0; o < axis.size; ++o) {
     const int64_t given = taps.first[static_cast<size_t>(o)], i = given < 0 ? 0 : given < extent ? given : extent - 1;

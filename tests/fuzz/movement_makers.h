@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/movement/movement.h"
+#include "kernels/resize/resize.h"
 #include "kernels/scatter/scatter.h"
 #include "tests/fuzz/generator.h"
 
@@ -98,6 +99,26 @@ inline Tensor make_pad(Generator& f) {
     after.push_back(!pads ? 0 : cuts ? -1 : f.random.below(3));
   }
   return pad(x, before, after, mode, 1.0f);
+}
+
+inline Tensor make_resize(Generator& f) {
+  const Tensor x = f.any_with_axis();
+  if (x.shape().count() > 400) return x;
+  ResizeOptions options;
+  options.mode = !is_float(x.dtype())
+                     ? ResizeMode::nearest
+                     : f.random.pick({ResizeMode::nearest, ResizeMode::linear, ResizeMode::linear, ResizeMode::cubic});
+  options.coordinates =
+      f.random.pick({ResizeCoordinates::half_pixel, ResizeCoordinates::align_corners, ResizeCoordinates::asymmetric});
+  options.exclude_outside = f.random.chance(0.3);
+  options.antialias = f.random.chance(0.3);
+  std::vector<ResizeAxis> axes;
+  for (int axis = 0; axis < x.shape().rank(); ++axis) {
+    const int64_t extent = x.shape()[axis];
+    if (is_fixed(x, axis) && extent > 0 && f.random.chance(0.5))
+      axes.push_back({.axis = axis, .size = f.random.between(1, 2 * extent + 1)});
+  }
+  return resize(x, axes, options);
 }
 
 inline Tensor make_roll(Generator& f) {

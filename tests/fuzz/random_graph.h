@@ -32,7 +32,7 @@ inline constexpr Maker kMakers[] = {
     {4, make_reshape},      {5, make_transpose},  {6, make_slice},       {4, make_expand},     {3, make_pad},
     {3, make_roll},         {4, make_concat},     {4, make_gather},      {2, make_generated},  {8, make_reduction},
     {2, make_arg},          {4, make_softmax},    {7, make_matmul},      {3, make_scan},       {3, make_scatter},
-    {6, make_layers},       {3, make_accumulate},
+    {6, make_layers},       {3, make_accumulate}, {3, make_resize},
 };
 
 inline Tensor make_one(Generator& generator, std::span<const Maker> makers) {

