@@ -241,12 +241,12 @@ TEST_CASE("normed_linear: what is wrong is said", "[norm]") {
 
 TEST_CASE("normed_linear agrees with the reference", "[norm][gpu]") {
   const Device device = device_or_skip();
-  const int64_t rows = GENERATE(0, 1, 5, 35);
-  const std::string_view variant = GENERATE("rows", "few");
-  const bool few = variant == "few";
-  if (few && (rows == 0 || rows > 8)) return;
+  const int64_t rows = GENERATE(0, 1, 5, 35, 70);
+  const std::string_view variant = GENERATE("rows", "few", "tiled");
+  if ((variant == "few" && (rows == 0 || rows > 8)) || (variant == "tiled" && rows == 0)) return;
   const DType dtype = rows == 5 ? f16 : f32;
-  const int64_t k = few ? 38 : 36, n = few ? 72 : 70;  // `few` takes columns in fours, and any number of products
+  const bool fours = variant == "few" || rows == 70;  // of columns; the number of products is none such
+  const int64_t k = fours ? 38 : 36, n = fours ? 72 : 70;
   CAPTURE(rows, variant);
   const auto build = [&](Builder& g) {
     const Tensor x = g.input("x", dtype, {rows, k}), w = g.param("w", dtype, {k, n}), b = g.param("b", f32, {n});
@@ -255,7 +255,8 @@ TEST_CASE("normed_linear agrees with the reference", "[norm][gpu]") {
         x, w, {.norm = {.weight = scale, .bias = shift}, .bias = b, .activation = Activation::gelu, .keep = true});
     g.output("all", all.y), g.output("normal", all.normal);
     const Tensor turned = transpose(g.param("turned", f32, {72, 40})), straight = g.param("straight", f32, {40, 80});
-    const Tensor part = few ? slice(straight, {1, 8}, {39, 80}) : slice(turned, {4, 1}, {40, 71});  // read where it is
+    const Tensor part =
+        fours ? slice(straight, {1, 8}, {39, 80}) : slice(turned, {4, 1}, {40, 71});  // read where it is
     g.output(
         "gated",
         normed_linear(x, w, {.norm = {.weight = scale, .centred = false}, .up = part, .activation = Activation::silu})
@@ -274,7 +275,7 @@ TEST_CASE("a large mean does not hide a small variance before a product either",
   const auto build = [](Builder& g) {
     g.output("y", normed_linear(g.input("x", f32, {4, 64}), g.param("w", f32, {64, 4})).y);
   };
-  const std::string_view variant = GENERATE("rows", "few");
+  const std::string_view variant = GENERATE("rows", "few", "tiled");
   check_agrees(
       device, build,
       {.bound = normed_linear_bound(f32, 64), .choices = {{"normed_linear", variant}}, .given = {{"x", x}, {"w", w}}});

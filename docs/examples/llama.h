@@ -47,7 +47,7 @@ struct LlamaSize {
   int hidden = 1408;
   int vocabulary = 4096;
   int context = 512;
-  int few_tokens = 32;
+  int few_tokens = 32;  // so many at once have norms and gates in their products; on a GPU more may be better
   bool sampled = false;
 };
 

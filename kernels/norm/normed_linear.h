@@ -7,8 +7,8 @@
 // x: (..., k)   w, up: (k, n)   y: (..., n); `normal` is norm(x), as layer_norm or rms_norm gives it, stored on the way
 // if .keep. With `up`: act(norm(x) w + bias) (norm(x) up). Every workgroup finds the mean and variance of its rows
 // again, so that no dispatch has to do it before. For decoding, where a dispatch costs more than that, and for GPUs
-// that a small product does not fill; large products are better left to layer_norm and matmul, whose kernels reuse more
-// of what they load (lavapipe, a BERT-base layer of 128 tokens: 383 ms with it, 61 without).
+// that a small product does not fill. On CPUs many rows are better left to layer_norm and matmul, whose kernels reuse
+// more of what they load (lavapipe, a BERT-base layer of 128 tokens: 383 ms with it, 48 without).
 #ifndef KERNELS_NORM_NORMED_LINEAR_H_
 #define KERNELS_NORM_NORMED_LINEAR_H_
 
@@ -27,6 +27,9 @@ inline constexpr KernelFile kNormedLinearFile(
 );
 inline constexpr KernelFile kNormedLinearFewFile(
 #include "kernels/norm/normed_linear_few.wgsl"
+);
+inline constexpr KernelFile kNormedLinearTiledFile(
+#include "kernels/norm/normed_linear_tiled.wgsl"
 );
 
 constexpr void normed_linear_infer(Infer& infer) {
@@ -66,12 +69,12 @@ namespace normed_linear_internal {
 
 // Everything but how the work is shared; `width` is that of loads of the matrices, whose neighbours along n are
 // contiguous if it is 4.
-constexpr void give_operands(Dispatch& dispatch, const Emit& e, int width) {
+constexpr void give_operands(Dispatch& dispatch, const Emit& e, int width, bool tiled = false) {
   const NormedLinearAttrs attrs(e.call().attrs);
   const View w_view = e.view(1), u_view = attrs.up >= 0 ? e.view(attrs.up) : w_view;
   dispatch.number("kWK", static_cast<uint32_t>(w_view.strides[0]));
   dispatch.number("kUK", static_cast<uint32_t>(u_view.strides[0]));
-  if (width == 1) {
+  if (width == 1 || tiled) {
     dispatch.number("kWN", static_cast<uint32_t>(w_view.strides[1]));
     dispatch.number("kUN", static_cast<uint32_t>(u_view.strides[1]));
   }
@@ -79,10 +82,9 @@ constexpr void give_operands(Dispatch& dispatch, const Emit& e, int width) {
       .boolean("kGated", attrs.up >= 0)
       .boolean("kKept", attrs.keep)
       .real("kEpsilon", attrs.epsilon)
-      .input("x", e.operand(0))
-      .place("w_begin", Shape(), {w_view.offset, {}})
-      .buffer("w", e.operand(1), width)
-      .flag("GATED", attrs.up >= 0);
+      .input("x", e.operand(0));
+  if (tiled) dispatch.flag("WIDE", width == 4);
+  dispatch.place("w_begin", Shape(), {w_view.offset, {}}).buffer("w", e.operand(1), width).flag("GATED", attrs.up >= 0);
   if (attrs.up >= 0) dispatch.place("u_begin", Shape(), {u_view.offset, {}}).buffer("u", e.operand(attrs.up), width);
   dispatch.flag("SCALE", attrs.scale >= 0);
   if (attrs.scale >= 0) dispatch.input("scale", e.operand(attrs.scale));
@@ -98,7 +100,7 @@ constexpr void give_operands(Dispatch& dispatch, const Emit& e, int width) {
   dispatch.slot("scale_of", attrs.scale >= 0 ? kAsInFile : "fn scale_of(k : u32) -> f32 { return 1.0f; }")
       .slot("shift_of", attrs.shift >= 0 ? kAsInFile : "fn shift_of(k : u32) -> f32 { return 0.0f; }")
       .slot("bias_of", attrs.bias >= 0 ? kAsInFile : "fn bias_of(n : u32) -> f32 { return 0.0f; }")
-      .slot("up_of", attrs.up >= 0 ? kAsInFile : kNoUp[width == 4])
+      .slot("up_of", attrs.up >= 0 ? kAsInFile : kNoUp[width == 4 || tiled])
       .slot("keep", attrs.keep ? kAsInFile : "fn keep(i : u32, v : f32) {}")
       .slot("act", act_text(attrs.activation));
   if (attrs.activation != Activation::none) dispatch.functions(kExpFunctions);
@@ -176,8 +178,37 @@ constexpr void normed_linear_few_emit(Emit& e) {
       .grid(grid.row, grid.rows);
 }
 
-inline constexpr Variant kNormedLinearVariants[] = {{"few", normed_linear_few_accepts, normed_linear_few_emit},
-                                                    {"rows", nullptr, normed_linear_rows_emit}};
+constexpr void normed_linear_tiled_emit(Emit& e) {
+  const NormedLinearAttrs attrs(e.call().attrs);
+  const Shape& w = e.call().operand(1).shape;
+  const int64_t k = w[0], n = w[1], m = e.call().operand(0).shape.count() / k;
+  const int64_t tiles = ceil_div(m, 64) * ceil_div(n, 64);
+  const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
+  const View w_view = e.view(1), u_view = attrs.up >= 0 ? e.view(attrs.up) : w_view;
+  const bool wide =
+      n % 4 == 0 && normed_linear_internal::in_fours(&w_view) && normed_linear_internal::in_fours(&u_view);
+  Dispatch dispatch = e.dispatch(kNormedLinearTiledFile);
+  dispatch.number("kM", m).number("kN", n).number("kK", k).number("kTiles", tiles).number("kGridRow", grid.row);
+  normed_linear_internal::give_operands(dispatch, e, wide ? 4 : 1, true);
+  constexpr std::string_view kNoTile =
+      "fn stage_up(k : u32, quad : u32, v : vec4f) {}\n"
+      "fn staged_up(k : u32, quad : u32) -> vec4f { return vec4f(); }";
+  dispatch.slot("tile_u", attrs.up >= 0 ? std::string_view() : kNoTile).grid(grid.row, grid.rows);
+}
+constexpr bool normed_linear_tiled_accepts(const Call& call, const Target& target) {
+  return target.max_invocations >= 256 && call.result().shape.count() > 0;
+}
+constexpr bool normed_linear_tiled_prefers(const Call& call, const Target& target) {
+  return target.adapter_class != AdapterClass::software && normed_linear_tiled_accepts(call, target);
+}
+
+inline constexpr Variant kNormedLinearVariants[] = {
+    {"few", normed_linear_few_accepts, normed_linear_few_emit},
+    {"tiled", normed_linear_tiled_prefers, normed_linear_tiled_emit},
+    {"rows", nullptr, normed_linear_rows_emit},
+    {"tiled", normed_linear_tiled_accepts, normed_linear_tiled_emit},  // where it is possible, but no first guess
+    {"rows", nullptr, normed_linear_rows_emit},
+};
 
 constexpr Cost normed_linear_cost(const Call& call) {
   const double matrices = NormedLinearAttrs(call.attrs).up >= 0 ? 2 : 1;

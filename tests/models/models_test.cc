@@ -49,6 +49,12 @@ using Bert = examples::Bert<kBert>;
 using Prefill = examples::Llama<kLlama, kPrompt>;
 using Decode = examples::Llama<kLlama, 1>;
 using Sampled = examples::Llama<kLlamaSampled, 1>;
+constexpr examples::LlamaSize kLlamaFused = [] {
+  examples::LlamaSize size = kLlama;
+  size.few_tokens = kPrompt;
+  return size;
+}();
+using FusedPrefill = examples::Llama<kLlamaFused, kPrompt>;
 
 TEST_CASE("steps of a layer", "[models]") {
   STATIC_REQUIRE(Executable<Bert>::program.steps.size() == 2 + 5 * kBert.layers);
@@ -56,6 +62,7 @@ TEST_CASE("steps of a layer", "[models]") {
   const auto steps = []<typename G>(G) { return compile(graph_of<G>(), kPortable).steps.size(); };
   CHECK(steps(examples::Bert<kBertApart>()) == 1 + 7 * kBert.layers);
   CHECK(steps(Prefill()) == 4 + 9 * kLlama.layers);
+  CHECK(steps(FusedPrefill()) == 4 + 6 * kLlama.layers);
 }
 
 // What a program needs beside weights, inputs and outputs.
@@ -243,6 +250,12 @@ TEST_CASE("a prompt token by token is as all at once", "[models][gpu]") {
   prefill.set<"tokens">(prompt), prefill.set<"position">(0u);
   prefill.run();
   const std::vector<float> all = *prefill.get<"logits">();
+  Executable<FusedPrefill> fused(device, {.weights = weights});
+  fused.set<"tokens">(prompt), fused.set<"position">(0u);
+  fused.run();
+  const std::vector<float> same = *fused.get<"logits">();
+  CHECK_THAT(std::vector<double>(same.begin(), same.end()),
+             CloseTo(std::vector<double>(all.begin(), all.end()), model_bound(kLlama.layers)));
   for (uint32_t i = 0; i < kPrompt; ++i) {
     CAPTURE(i);
     decode.set<"tokens">(std::array{prompt[i]}), decode.set<"position">(i);
