@@ -35,6 +35,8 @@ const kBiasHead = 0u;
 const kBiasQuery = 0u;
 const kBiasKey = 0u;
 const kR = 8u;
+const kPVectors = 5120u;   // of p; an array of known size is read faster by lavapipe
+const kPitch = 20u;        // vectors between neighbouring rows of p
 const kLanes = 8u;
 const kTiles = 8u;         // workgroups in all
 const kGridRow = 8u;       // workgroups in one row of the grid
@@ -85,7 +87,7 @@ fn bias_at(i : u32) -> f32 { return bias[i]; }
 //#end
 //#end
 //#raw p
-@group(0) @binding(5) var<storage, read_write> p : array<vec4f>;
+@group(0) @binding(5) var<storage, read_write> p : array<vec4f, kPVectors>;
 //#end
 //#slot length_of
 fn length_of(batch : u32) -> u32 { return length_at(batch * kLengthBatch); }
@@ -129,7 +131,7 @@ fn put(sum : vec4f, batch : u32, kv_head : u32, r : u32, key4 : u32, count : u32
     let query = r / kGroup;
     let s = sum * kScale;
     let key = 4u * key4;
-    p[((batch * kKvHeads + kv_head) * kRows + r) * kKeys4 + key4] =
+    p[((batch * kKvHeads + kv_head) * kRows + r) * kPitch + key4] =
         vec4f(score(s.x, batch, head, query, key, count), score(s.y, batch, head, query, key + 1u, count),
               score(s.z, batch, head, query, key + 2u, count), score(s.w, batch, head, query, key + 3u, count));
   }

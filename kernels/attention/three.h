@@ -19,6 +19,10 @@ inline constexpr KernelFile kAttentionValuesFile(
 #include "kernels/attention/values.wgsl"
 );
 
+// Vectors between neighbouring rows of scores: an odd number of cache lines, so that a column of them does not fall
+// into a few sets of a CPU's cache.
+constexpr int64_t attention_pitch(const AttentionSizes& sizes) { return (ceil_div(sizes.keys.extent, 16) | 1) * 4; }
+
 constexpr void attention_three_emit(Emit& e) {
   using namespace attention_internal;  // NOLINT: what it shares with streaming
   const AttentionAttrs attrs(e.call().attrs);
@@ -29,12 +33,13 @@ constexpr void attention_three_emit(Emit& e) {
   const int64_t lanes = software ? 8 : 32;
   const int64_t blocks = ceil_div(sizes.rows(), block), heads = sizes.batches * sizes.kv_heads;
   const int64_t rows = heads * sizes.rows(), vectors = ceil_div(sizes.keys.extent, 4);
+  const int64_t pitch = attention_pitch(sizes);
   const View* const q_in_memory = e.call().operand_views[0];
   const Shape& q_shape = e.call().operand(0).shape;
   const Ref q = q_in_memory != nullptr ? e.operand(0) : e.dense(0);
   const HeadView q_view(q_in_memory != nullptr ? *q_in_memory : View{0, dense_strides(q_shape)}, q_shape,
                         attrs.sequence_first);
-  const Ref p = e.scratch(f32, {rows * (vectors < 1 ? 1 : vectors) * 4}), sums = e.scratch(f32, {rows});
+  const Ref p = e.scratch(f32, {rows * pitch * 4}), sums = e.scratch(f32, {rows});
   if (vectors > 0) {
     const int64_t tiles = heads * blocks * ceil_div(vectors, lanes);
     const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
@@ -43,6 +48,8 @@ constexpr void attention_three_emit(Emit& e) {
     give_keys(dispatch, e);
     give_heads<'q'>(dispatch, e, 0, q, q_view, sizes.size);
     dispatch.number("kR", quarter)
+        .number("kPVectors", rows * pitch)
+        .number("kPitch", pitch)
         .number("kLanes", lanes)
         .number("kTiles", tiles)
         .number("kGridRow", grid.row)
@@ -56,6 +63,8 @@ constexpr void attention_three_emit(Emit& e) {
     const bool all_seen = !attrs.causal && attrs.window == 0 && attrs.length < 0 && sizes.keys.symbol < 0;
     const bool held = all_seen && sizes.keys.extent % (4 * lanes) == 0 && vectors <= 32 * lanes && software;
     dispatch.number("kBlock", block)
+        .number("kPVectors", rows * pitch)
+        .number("kPitch", pitch)
         .number("kLanes", lanes)
         .boolean("kHeld", held)
         .number("kEach", held ? vectors / lanes : 1)
@@ -75,6 +84,8 @@ constexpr void attention_three_emit(Emit& e) {
   give_values(dispatch, e);
   dispatch.boolean("kSequenceFirst", attrs.sequence_first)
       .number("kR", quarter)
+      .number("kPVectors", rows * pitch)
+      .number("kPitch", pitch)
       .number("kLanes", lanes)
       .number("kTiles", tiles)
       .number("kGridRow", grid.row)
@@ -87,7 +98,7 @@ constexpr void attention_three_emit(Emit& e) {
 
 constexpr bool attention_three_accepts(const Call& call, const Target& target) {
   const AttentionSizes sizes(call);
-  const int64_t scores = sizes.batches * sizes.heads * sizes.queries.extent * ceil_div(sizes.keys.extent, 4) * 16;
+  const int64_t scores = sizes.batches * sizes.heads * sizes.queries.extent * attention_pitch(sizes) * 16;
   return target.subgroups && scores <= static_cast<int64_t>(target.max_binding_bytes);
 }
 // On CPUs: enough rows for the keys in registers to pay, and scores of 64 MiB at most.

@@ -19,13 +19,14 @@ const kVRow = 64u;
 const kVCol = 1u;
 const kLengthBatch = 0u;
 const kR = 8u;
+const kPVectors = 5120u;   // of p; an array of known size is read faster by lavapipe
+const kPitch = 20u;        // vectors between neighbouring rows of p
 const kLanes = 8u;
 const kTiles = 8u;
 const kGridRow = 8u;
 //#end
 const kRows = kQueries * kGroup;
 const kHeads = kKvHeads * kGroup;
-const kKeys4 = (kKeys + 3u) / 4u;
 const kBlocks = (kRows + 4u * kR - 1u) / (4u * kR);
 const kColTiles = (kVSize + 4u * kLanes - 1u) / (4u * kLanes);
 alias Sums = array<mat4x4f, kR>;  // four columns of four rows
@@ -40,7 +41,7 @@ fn length_at(i : u32) -> u32 { return length[i]; }
 //#end
 //#end
 //#raw p
-@group(0) @binding(1) var<storage, read> p : array<vec4f>;
+@group(0) @binding(1) var<storage, read> p : array<vec4f, kPVectors>;
 //#end
 //#raw sums
 @group(0) @binding(2) var<storage, read> sums : array<f32>;
@@ -78,7 +79,7 @@ fn add(parts : ptr<function, Sums>, at : u32, there : bool, v_at : u32, key : u3
   let v = mat4x4f(v_vector(v_at + min(key, last) * kVRow, d), v_vector(v_at + min(key + 1u, last) * kVRow, d),
                   v_vector(v_at + min(key + 2u, last) * kVRow, d), v_vector(v_at + min(key + 3u, last) * kVRow, d));
   for (var i = 0u; i < kR; i++) {
-    let u = select(vec4f(), p[at + 4u * i * kKeys4], there);
+    let u = select(vec4f(), p[at + 4u * i * kPitch], there);
     parts[i][0] += row(quadBroadcast(u, 0u), v);
     parts[i][1] += row(quadBroadcast(u, 1u), v);
     parts[i][2] += row(quadBroadcast(u, 2u), v);
@@ -115,7 +116,7 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) l
   let kv_head = tile / (kColTiles * kBlocks) % kKvHeads;
   let batch = tile / (kColTiles * kBlocks * kKvHeads);
   let seen = key_range(first / kGroup, (min(first + 4u * kR, kRows) - 1u) / kGroup, key_count(batch));
-  let at = ((batch * kKvHeads + kv_head) * kRows + first + id % 4u) * kKeys4;
+  let at = ((batch * kKvHeads + kv_head) * kRows + first + id % 4u) * kPitch;
   let v_at = kVOffset + batch * kVBatch + kv_head * kVHead;
   let d = min(column4, (kVSize + 3u) / 4u - 1u);
   var parts : Sums;

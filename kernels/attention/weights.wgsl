@@ -13,6 +13,8 @@ const kCausal = false;
 const kWindow = 0u;
 const kLengthBatch = 0u;
 const kBlock = 64u;        // rows that see one range of keys together
+const kPVectors = 5120u;   // of p; an array of known size is read faster by lavapipe
+const kPitch = 20u;        // vectors between neighbouring rows of p
 const kLanes = 8u;
 const kHeld = false;
 const kEach = 1u;          // vectors of a lane, if they are held
@@ -20,7 +22,6 @@ const kRowsInAll = 256u;
 const kGridRow = 256u;
 //#end
 const kRows = kQueries * kGroup;
-const kKeys4 = (kKeys + 3u) / 4u;
 const kLeast = -0x1.fffffep+127f;
 //#extents
 fn queries() -> u32 { return kQueries; }
@@ -33,7 +34,7 @@ fn length_at(i : u32) -> u32 { return length[i]; }
 //#end
 //#end
 //#raw p
-@group(0) @binding(1) var<storage, read_write> p : array<vec4f>;
+@group(0) @binding(1) var<storage, read_write> p : array<vec4f, kPVectors>;
 //#end
 //#raw sums
 @group(0) @binding(2) var<storage, read_write> sums : array<f32>;
@@ -87,7 +88,7 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) l
   let row = index % kRows;
   let block = row / kBlock * kBlock;
   let seen = key_range(block / kGroup, (min(block + kBlock, kRows) - 1u) / kGroup, key_count(index / (kRows * kKvHeads)));
-  let start = index * kKeys4;
+  let start = index * kPitch;
   let last = (seen.y + 3u) / 4u;
   var most4 = vec4f(kLeast);
   var sum4 = vec4f();

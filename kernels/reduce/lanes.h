@@ -62,8 +62,8 @@ constexpr Lanes lanes_of(const RowsOf& of, const Target& target) {
 // So many neighbouring invocations of a workgroup are a subgroup: what they share needs no barrier. On CPUs only, where
 // that was seen; WGSL does not say which invocations are one.
 constexpr bool is_one_subgroup(int64_t lanes, const Target& target) {
-  return target.adapter_class == AdapterClass::software && target.subgroups && target.subgroup_min == target.subgroup_max &&
-         target.subgroup_max == lanes;
+  return target.adapter_class == AdapterClass::software && target.subgroups &&
+         target.subgroup_min == target.subgroup_max && target.subgroup_max == lanes;
 }
 
 // The parameters that every kernel file of this kind has.
