@@ -8,6 +8,7 @@
 #include "rlxgpu/load/mapped_file.h"
 #include "rlxgpu/load/onnx/importer.h"
 #include "rlxgpu/load/onnx/onnx.h"
+#include "rlxgpu/load/weight_part.h"
 
 namespace rlxgpu::onnx {
 namespace {
@@ -121,7 +122,9 @@ Result<Session> Session::create(const Device& device, const Model& model, const 
     with_weights.engine.weights = Weights(device);
     if (Status status = model.upload(with_weights.engine.weights); !status.ok()) return status;
   }
-  Result<Executable<DynamicGraph>> executable = Executable<DynamicGraph>::create(device, model.graph, with_weights);
+  Result<DynamicGraph> rest = prepare_weights(device, model.graph.graph(), with_weights.engine.weights);
+  if (!rest.ok()) return rest.status();
+  Result<Executable<DynamicGraph>> executable = Executable<DynamicGraph>::create(device, *rest, with_weights);
   if (!executable.ok()) return executable.status();
   Session session;
   session.executable_ = *std::move(executable);

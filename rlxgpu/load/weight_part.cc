@@ -1,0 +1,176 @@
+#include "rlxgpu/load/weight_part.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "rlxgpu/base/hash_index.h"
+
+namespace rlxgpu {
+namespace {
+
+constexpr uint64_t kMostBytes = uint64_t{256} << 20;  // of one result that is kept
+
+enum class Needs : uint8_t { nothing, weights, inputs };
+
+// Copies the parts of a graph that some values need into another.
+class Copier {
+ public:
+  Copier(const Graph& from, Builder& to, const std::map<int32_t, std::string>& known)
+      : from_(from), to_(to), known_(known) {}
+
+  Tensor take(int32_t value) {
+    if (const auto found = taken_.find(value); found != taken_.end()) return found->second;
+    if (const auto found = known_.find(value); found != known_.end()) {
+      return taken_[value] = to_.param(found->second, from_.value(value).dtype, from_.value(value).shape);
+    }
+    const Node& node = from_.producer(value);
+    const Value& type = from_.value(value);
+    const std::string_view name = from_.name(node.name);
+    switch (node.kind) {
+      case NodeKind::input:
+        return taken_[value] = to_.input(name, type.dtype, type.shape, node.site);
+      case NodeKind::param:
+        return taken_[value] = to_.param(name, type.dtype, type.shape, node.site);
+      case NodeKind::state:
+        return taken_[value] = to_.state(name, type.dtype, type.shape, node.site);
+      case NodeKind::scalar:
+        return taken_[value] = to_.scalar(name, type.dtype, node.site);
+      case NodeKind::constant:
+        return taken_[value] = to_.constant(
+                   type.dtype, type.shape,
+                   {from_.words.data() + node.words.first, static_cast<size_t>(node.words.count)}, node.site);
+      case NodeKind::op:
+        break;
+    }
+    std::vector<Tensor> operands;
+    for (int k = 0; k < node.operands.count; ++k) operands.push_back(take(from_.operand(node, k)));
+    const int32_t first = to_.append(*node.op, operands, from_.attributes(node), node.site);
+    for (int k = 0; k < node.results.count; ++k) taken_[node.results.first + k] = {&to_, first < 0 ? -1 : first + k};
+    return taken_[value];
+  }
+
+ private:
+  const Graph& from_;
+  Builder& to_;
+  const std::map<int32_t, std::string>& known_;  // results that are weights there
+  std::map<int32_t, Tensor> taken_;
+};
+
+class Splitter {
+ public:
+  explicit Splitter(const Graph& graph) : graph_(graph), needs_(graph.values.size()), hashes_(graph.values.size()) {}
+
+  WeightPart run() {
+    for (const Node& node : graph_.nodes) look_at(node);
+    WeightPart part;
+    if (graph_.scalars.empty()) {
+      for (const Node& node : graph_.nodes) {
+        for (int k = 0; k < node.operands.count && needs(node.results.first) == Needs::inputs; ++k)
+          keep(graph_.operand(node, k));
+      }
+      for (const Output& output : graph_.outputs) keep(output.value);
+    }
+    const std::map<int32_t, std::string> none;
+    Copier once(graph_, *part.once, none), rest(graph_, *part.rest, kept_);
+    for (const auto& [value, name] : kept_) {
+      part.once->output(name, once.take(value));
+      part.names.push_back(name);
+    }
+    for (const Node& node : graph_.nodes) {  // in their order: ops that change a state, and inputs that nobody reads
+      if (node.kind != NodeKind::constant && node.kind != NodeKind::param && needs(node.results.first) == Needs::inputs)
+        rest.take(node.results.first);
+    }
+    for (const Output& output : graph_.outputs) part.rest->output(graph_.name(output.name), rest.take(output.value));
+    if (!graph_.ok()) part.rest->graph().error = graph_.error;
+    return part;
+  }
+
+ private:
+  Needs needs(int32_t value) const { return needs_[static_cast<size_t>(value)]; }
+
+  void look_at(const Node& node) {
+    Needs most = node.kind == NodeKind::constant ? Needs::nothing
+                 : node.kind == NodeKind::param  ? Needs::weights
+                 : node.kind == NodeKind::op     ? Needs::nothing
+                                                 : Needs::inputs;
+    Hash hash;
+    hash << static_cast<uint64_t>(node.kind);
+    if (node.kind == NodeKind::op) {
+      hash << node.op->name;
+      for (const int64_t attr : graph_.attributes(node)) hash << static_cast<uint64_t>(attr);
+      for (int k = 0; k < node.operands.count; ++k) {
+        const auto operand = static_cast<size_t>(graph_.operand(node, k));
+        most = std::max(most, needs_[operand]);
+        hash << hashes_[operand];
+      }
+      if (node.op->in_place >= 0) most = Needs::inputs;
+    } else if (node.kind == NodeKind::constant) {
+      for (int i = 0; i < node.words.count; ++i)
+        hash << uint64_t{graph_.words[static_cast<size_t>(node.words.first + i)]};
+    } else {
+      hash << graph_.name(node.name);
+    }
+    for (int k = 0; k < node.results.count; ++k) {
+      const auto value = static_cast<size_t>(node.results.first + k);
+      needs_[value] = most;
+      Hash own = hash;
+      own << static_cast<uint64_t>(k);
+      hashes_[value] = own.value();
+    }
+  }
+
+  // A value that somebody else reads: what it is a view of is kept, unless that is a weight as it is.
+  void keep(int32_t value) {
+    if (needs(value) != Needs::weights) return;
+    const Node* from = &graph_.producer(value);
+    while (from->kind == NodeKind::op && from->op->view != nullptr) {
+      value = graph_.operand(*from, 0);
+      from = &graph_.producer(value);
+    }
+    const Value& type = graph_.value(value);
+    if (from->kind != NodeKind::op || needs(value) != Needs::weights ||
+        storage_bytes(type.dtype, type.shape.count()) > kMostBytes)
+      return;
+    if (kept_.contains(value)) return;
+    kept_[value] = absl::StrFormat("once/%016x", hashes_[static_cast<size_t>(value)]);
+    for (const auto& [other, name] : kept_) {  // the same expression twice is one
+      if (other != value && name == kept_[value]) return void(kept_[value] += absl::StrFormat("#%d", value));
+    }
+  }
+
+  const Graph& graph_;
+  std::vector<Needs> needs_;
+  std::vector<uint64_t> hashes_;  // of expressions
+  std::map<int32_t, std::string> kept_;
+};
+
+}  // namespace
+
+WeightPart split_weights(const Graph& graph) { return Splitter(graph).run(); }
+
+Result<DynamicGraph> prepare_weights(const Device& device, const Graph& graph, const Weights& weights) {
+  WeightPart part = split_weights(graph);
+  if (!part.names.empty()) {
+    DynamicOptions options;
+    options.engine.weights = weights;
+    Result<Executable<DynamicGraph>> once = Executable<DynamicGraph>::create(device, part.once, options);
+    if (!once.ok()) return once.status();
+    once->run();
+    const Graph& made = part.once.graph();
+    for (const Output& output : made.outputs) {
+      const Value& type = made.value(output.value);
+      std::vector<std::byte> bytes(storage_bytes(type.dtype, type.shape.count()));
+      const std::string_view name = made.name(output.name);
+      if (Status status = once->get_elements(name, type.dtype, type.shape.count(), bytes.data()); !status.ok())
+        return status;
+      if (Status status = weights.set(name, type.dtype, type.shape, bytes); !status.ok()) return status;
+    }
+  }
+  return std::move(part.rest);
+}
+
+}  // namespace rlxgpu

@@ -1,0 +1,35 @@
+// split_weights: a graph as two: what follows from weights alone, to be computed once, and the rest, which takes those
+// results as weights of its own.
+//
+//   WeightPart part = split_weights(graph);
+//   if (!part.names.empty()) compute part.once, and give its outputs to `weights` under the same names;
+//   auto executable = Executable<DynamicGraph>::create(device, part.rest, {.engine = {.weights = weights}});
+//
+// Files often hold weights in another form than products want them: quantised, transposed, one by one. prepare_weights
+// does all of this. Names tell what is computed, so that graphs which share weights share these, too. Views of weights
+// stay in the rest, where they cost nothing. A graph with run-time numbers is left as it is.
+#ifndef RLXGPU_LOAD_WEIGHT_PART_H_
+#define RLXGPU_LOAD_WEIGHT_PART_H_
+
+#include <string>
+#include <vector>
+
+#include "rlxgpu/dynamic.h"
+#include "rlxgpu/runtime/device.h"
+#include "rlxgpu/runtime/status.h"
+#include "rlxgpu/runtime/weights.h"
+
+namespace rlxgpu {
+
+struct WeightPart {
+  DynamicGraph once, rest;
+  std::vector<std::string> names;  // outputs of `once`, params of `rest`
+};
+WeightPart split_weights(const Graph& graph);
+
+// The rest of a graph; what it needs has been computed and put beside the weights, which must be set already.
+Result<DynamicGraph> prepare_weights(const Device& device, const Graph& graph, const Weights& weights);
+
+}  // namespace rlxgpu
+
+#endif  // RLXGPU_LOAD_WEIGHT_PART_H_
