@@ -1,4 +1,6 @@
 // The rlxgpu command: what is here, what a graph becomes, whether kernels are valid. One file for each subcommand.
+#include <unistd.h>
+
 #include <iostream>
 
 #include "CLI/CLI.hpp"
@@ -9,6 +11,7 @@
 #include "rlxgpu/tools/plot.h"
 #include "rlxgpu/tools/program_command.h"
 #include "rlxgpu/tools/spectrogram.h"
+#include "rlxgpu/tools/transcribe.h"
 #include "rlxgpu/tools/tune_command.h"
 
 int main(int argc, char** argv) {
@@ -95,6 +98,11 @@ int main(int argc, char** argv) {
   runs->add_option("--runs", run.runs, "Timed runs; 1 unless told");
   runs->add_option("--seed", run.seed, "Of random inputs");
   runs->add_option("--adapter", run.adapter, "Part of the adapter's name; without it, the one used by default");
+  rlxgpu::tools::TranscribeCommand transcribe;
+  CLI::App* transcribes = app.add_subcommand("transcribe", "Write down what is said in a sound, by a Moonshine speech model");
+  transcribes->add_option("IN", transcribe.in, "A WAV file of up to a minute, any rate and channels")->required();
+  transcribes->add_option("--model", transcribe.model, "The model's folder; without it, the one that `./dev models` makes");
+  transcribes->add_flag("--times", transcribe.times, "Print how long it took, too");
 
   CLI11_PARSE(app, argc, argv);
   if (*devices) return rlxgpu::tools::devices_command(devices_as_json, std::cout);
@@ -106,6 +114,7 @@ int main(int argc, char** argv) {
   if (*spectrograms) return rlxgpu::tools::spectrogram_command(spectrogram, std::cout, std::cerr);
   if (*inspects) return rlxgpu::tools::inspect_command(inspect, std::cout, std::cerr);
   if (*runs) return rlxgpu::tools::run_command(run, std::cout, std::cerr);
+  if (*transcribes) return rlxgpu::tools::transcribe_command(transcribe, std::cout, std::cerr, isatty(STDERR_FILENO) != 0);
   std::cerr << app.help();
   return 2;
 }
