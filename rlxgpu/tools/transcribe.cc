@@ -44,10 +44,8 @@ absl::Status Transcriber::State::prepare(int64_t count) {
   if (encoder != nullptr && samples == count) return absl::OkStatus();
   Result<onnx::Model> model = onnx::load(encoder_path, {.extents = {{"batch_size", 1}, {"num_samples", count}}});
   if (!model.ok()) return model.status();
-  if (!weights) {
-    weights = Weights(device);
-    if (Status status = model->upload(weights); !status.ok()) return status;
-  }
+  if (!weights) weights = Weights(device);
+  if (Status status = model->upload(weights); !status.ok()) return status;  // constants may depend on the length
   DynamicOptions options;
   options.sizes = sizes;
   options.engine.weights = weights;
