@@ -54,11 +54,11 @@ struct LlamaSize {
 constexpr RopeOptions kLlamaRope = {.base = 10000.0f, .sequence_first = true};
 constexpr SampleOptions kLlamaSampling = {.temperature = 0.8f, .top_k = 40, .top_p = 0.95f};
 
-// `position` is the number of tokens before these.
-constexpr Tensor llama_layer(Builder& g, int index, Tensor x, Tensor position, int tokens, const LlamaSize& size) {
+// `position` is the number of tokens before these, which may be a run-time extent.
+constexpr Tensor llama_layer(Builder& g, int index, Tensor x, Tensor position, Dim tokens, const LlamaSize& size) {
   const LayerWeights w(g, index);
   const int d = size.width, q_size = size.heads * size.head, kv_size = size.kv_heads * size.head;
-  const bool few = tokens <= size.few_tokens;
+  const bool few = tokens.extent <= size.few_tokens;
   const Tensor qkv = normed_product(x, w("g1", {d}), w("wqkv", {d, q_size + 2 * kv_size}), few);  // (token, q k v)
   const Tensor q = reshape(narrow(qkv, 1, 0, q_size), {1, tokens, size.heads, size.head});
   const Tensor k = reshape(narrow(qkv, 1, q_size, kv_size), {1, tokens, size.kv_heads, size.head});
@@ -69,7 +69,7 @@ constexpr Tensor llama_layer(Builder& g, int index, Tensor x, Tensor position, i
   const Tensor kv = kv_append(before, stack({rope(k, places, kLlamaRope), v}, 0), position, 2);
   const Tensor mixed =
       attention(rope(q, places, kLlamaRope), reshape(narrow(kv, 0, 0, 1), cached), reshape(narrow(kv, 0, 1, 1), cached),
-                {.causal = true, .length = position + tokens, .sequence_first = true});
+                {.causal = true, .length = position + g.extent_value(tokens), .sequence_first = true});
   x = x + matmul(reshape(mixed, {tokens, q_size}), w("wo", {q_size, d}));
   const Tensor g2 = w("g2", {d}), gate = w("wgate", {d, size.hidden}), up = w("wup", {d, size.hidden});
   Tensor hidden;
@@ -83,18 +83,26 @@ constexpr Tensor llama_layer(Builder& g, int index, Tensor x, Tensor position, i
   return x + matmul(hidden, w("wdown", {size.hidden, d}));
 }
 
+constexpr void llama(Builder& g, Dim count, const LlamaSize& size) {
+  const Tensor tokens = g.input("tokens", u32, {count}), position = g.scalar("position", u32);
+  Tensor x = embedding(g.param("words", f32, {size.vocabulary, size.width}), tokens);
+  for (int i = 0; i < size.layers; ++i) x = llama_layer(g, i, x, position, count, size);
+  const Tensor last = rms_norm(x, g.param("g", f32, {size.width}));
+  const Tensor logits = matmul(last, g.param("out", f32, {size.width, size.vocabulary}));
+  g.output("logits", logits);
+  // The same seed for a whole text: every position has numbers of its own.
+  g.output("next", size.sampled ? sample(logits, g.scalar("seed", u32) + position, kLlamaSampling) : argmax(logits));
+}
+
 template <LlamaSize kSize, int kTokens>
 struct Llama {
-  static constexpr void build(Builder& g) {
-    const Tensor tokens = g.input("tokens", u32, {kTokens}), position = g.scalar("position", u32);
-    Tensor x = embedding(g.param("words", f32, {kSize.vocabulary, kSize.width}), tokens);
-    for (int i = 0; i < kSize.layers; ++i) x = llama_layer(g, i, x, position, kTokens, kSize);
-    const Tensor last = rms_norm(x, g.param("g", f32, {kSize.width}));
-    const Tensor logits = matmul(last, g.param("out", f32, {kSize.width, kSize.vocabulary}));
-    g.output("logits", logits);
-    // The same seed for a whole text: every position has numbers of its own.
-    g.output("next", kSize.sampled ? sample(logits, g.scalar("seed", u32) + position, kLlamaSampling) : argmax(logits));
-  }
+  static constexpr void build(Builder& g) { llama(g, kTokens, kSize); }
+};
+
+// As many tokens as "count" says, up to kMost: one program for prompts of every length.
+template <LlamaSize kSize, int kMost>
+struct LlamaPrompt {
+  static constexpr void build(Builder& g) { llama(g, g.extent("count", kMost), kSize); }
 };
 
 }  // namespace examples

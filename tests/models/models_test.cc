@@ -147,6 +147,39 @@ TEST_CASE("Llama says what a plain program says, for 64 tokens", "[models][gpu]"
   CHECK(std::count(said.begin(), said.end(), said[0]) < 60);  // it does not say one thing for ever
 }
 
+TEST_CASE("one program reads prompts of every length", "[models][gpu]") {
+  const Device device = device_or_skip();
+  using Prompt = examples::LlamaPrompt<kLlama, 12>;
+  const Graph graph = graph_of<Prefill>();
+  const plain::WeightMap values = random_weights(graph, 6);
+  const Weights weights = upload(device, graph, values);
+  const States cache(device);
+  Executable<Prompt> read(device, {.weights = weights, .states = cache});
+  auto dynamic = at_run_time<Prompt>(device, weights);
+  const std::vector<uint32_t> text = {3, 60, 14, 15, 9, 26, 5, 35, 8, 9, 7, 9, 3, 2, 38};
+  const std::vector<double> expected = flat(plain::llama(kLlama, values, text));
+  size_t position = 0;
+  for (const size_t count : {5, 1, 9}) {  // each goes on where the last one ended
+    CAPTURE(position, count);
+    const std::vector<uint32_t> tokens(text.begin() + static_cast<std::ptrdiff_t>(position),
+                                       text.begin() + static_cast<std::ptrdiff_t>(position + count));
+    read.set<"count">(count), read.set<"position">(position);
+    read.set<"tokens">(tokens);
+    read.run();
+    const std::vector<float> logits = *read.get<"logits">();
+    const auto first = expected.begin() + static_cast<std::ptrdiff_t>(position) * kLlama.vocabulary;
+    const std::vector<double> wanted(first, first + static_cast<std::ptrdiff_t>(count) * kLlama.vocabulary);
+    CHECK_THAT(std::vector<double>(logits.begin(), logits.end()), CloseTo(wanted, model_bound(kLlama.layers)));
+    CHECK(dynamic.set("count", static_cast<double>(count)).ok());
+    CHECK(dynamic.set("position", static_cast<double>(position)).ok());
+    CHECK(dynamic.set("tokens", tokens).ToString() == "OK");
+    dynamic.run();
+    const std::vector<float> same = *dynamic.get<float>("logits");
+    CHECK_THAT(std::vector<double>(same.begin(), same.end()), CloseTo(wanted, model_bound(kLlama.layers)));
+    position += count;
+  }
+}
+
 // The same weights by way of a file, and the same text again: the same bits.
 TEST_CASE("Llama with weights from a file says the same, twice", "[models][gpu]") {
   const Device device = device_or_skip();
