@@ -32,8 +32,8 @@ inline constexpr examples::LlamaSize kSize = {.layers = 2,
                                               .vocabulary = 256,
                                               .context = 256,
                                               .sampled = true};
-inline constexpr int kBlock = 8;  // tokens that are read at once
-using Prefill = examples::Llama<kSize, kBlock>;
+inline constexpr uint32_t kMost = 32;  // tokens that are read at once
+using Prefill = examples::LlamaPrompt<kSize, kMost>;
 using Decode = examples::Llama<kSize, 1>;
 
 void check(const Status& status) {
@@ -75,23 +75,28 @@ void generate(const std::string& path, std::vector<uint32_t> tokens, size_t coun
   Executable<Decode> decode(*device, {.weights = weights, .states = cache});
   prefill.set<"seed">(seed), decode.set<"seed">(seed);
 
+  const size_t last = tokens.size() + count;
   uint32_t position = 0;
-  for (; position + kBlock <= tokens.size(); position += kBlock) {
-    prefill.set<"tokens">(std::span(tokens).subspan(position).first<kBlock>());
+  int32_t next = 0;  // what comes after the tokens so far
+  for (uint32_t read = 0; position < tokens.size(); position += read) {
+    read = std::min(kMost, static_cast<uint32_t>(tokens.size()) - position);
+    prefill.set<"count">(read);
+    prefill.set<"tokens">(std::span(tokens).subspan(position, read));
     prefill.set<"position">(position);
     prefill.run();
+    auto drawn = prefill.get<"next">();
+    check(drawn.status());
+    next = drawn->back();
   }
-  if (position == tokens.size()) --position;  // what comes next is known to the decoder only: the last token once more
 
-  const size_t last = tokens.size() + count;
   const auto start = std::chrono::steady_clock::now();
-  while (tokens.size() < last) {
+  for (tokens.push_back(static_cast<uint32_t>(next)); tokens.size() < last; ++position) {
     decode.set<"tokens">(std::array{tokens[position]});
     decode.set<"position">(position);
     decode.run();
-    auto next = decode.get<"next">();
-    check(next.status());
-    if (++position == tokens.size()) tokens.push_back(static_cast<uint32_t>((*next)[0]));
+    auto drawn = decode.get<"next">();
+    check(drawn.status());
+    tokens.push_back(static_cast<uint32_t>((*drawn)[0]));
   }
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
   for (const uint32_t token : tokens) std::printf("%u ", token);

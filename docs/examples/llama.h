@@ -7,7 +7,7 @@
 //   prefill.set<"tokens">(prompt);
 //   prefill.set<"position">(0u);
 //   prefill.run();
-//   auto next = prefill.get<"next">();       // the token after each, drawn if kSize.sampled, else the likeliest
+//   auto next = prefill.get<"next">();       // the likeliest after each; if kSize.sampled one, drawn after the last
 //   decode.set<"tokens">(std::array{static_cast<uint32_t>(next->back())});
 //   decode.set<"position">(64u);
 //   decode.run();
@@ -30,6 +30,7 @@
 #include "kernels/norm/norm.h"
 #include "kernels/norm/normed_linear.h"
 #include "kernels/reduce/arg.h"
+#include "kernels/reduce/reduce.h"
 #include "kernels/rope/rope.h"
 #include "kernels/sample/sample.h"
 #include "rlxgpu/graph/builder.h"
@@ -90,8 +91,12 @@ constexpr void llama(Builder& g, Dim count, const LlamaSize& size) {
   const Tensor last = rms_norm(x, g.param("g", f32, {size.width}));
   const Tensor logits = matmul(last, g.param("out", f32, {size.width, size.vocabulary}));
   g.output("logits", logits);
-  // The same seed for a whole text: every position has numbers of its own.
-  g.output("next", size.sampled ? sample(logits, g.scalar("seed", u32) + position, kLlamaSampling) : argmax(logits));
+  if (!size.sampled) return g.output("next", argmax(logits));
+  // Only the last is drawn. The same seed for a whole text: every position has numbers of its own.
+  const Tensor end = g.extent_value(count) - 1, last_only = eq(unsqueeze(iota(g, u32, count), {-1}), end);
+  const bool one = count.symbol < 0 && count.extent == 1;
+  const Tensor row = one ? logits : sum(where(last_only, logits, 0.0f), 0, {.keep_dims = true});
+  g.output("next", sample(row, g.scalar("seed", u32) + position + end, kLlamaSampling));
 }
 
 template <LlamaSize kSize, int kTokens>
