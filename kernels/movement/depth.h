@@ -24,7 +24,7 @@ enum class DepthOrder { DCR, CRD };
 constexpr Tensor depth_to_space(Tensor x, int64_t block, DepthOrder order = DepthOrder::DCR,
                                 Site site = std::source_location::current()) {
   const Shape s = x.shape();
-  if (s.rank() != 4 || block < 1 || s[1] % (block * block) != 0) {
+  if (s.rank() != 4 || block < 1 || block > 32768 || s[1] % (block * block) != 0) {
     x.builder().fail(site, "depth_to_space(", s, "): needs four axes, and channels that are a multiple of ", block,
                      " x ", block);
     return {&x.builder(), -1};
@@ -39,7 +39,7 @@ constexpr Tensor depth_to_space(Tensor x, int64_t block, DepthOrder order = Dept
 constexpr Tensor space_to_depth(Tensor x, int64_t block, DepthOrder order = DepthOrder::DCR,
                                 Site site = std::source_location::current()) {
   const Shape s = x.shape();
-  if (s.rank() != 4 || block < 1 || s[2] % block != 0 || s[3] % block != 0) {
+  if (s.rank() != 4 || block < 1 || block > 32768 || s[2] % block != 0 || s[3] % block != 0) {
     x.builder().fail(site, "space_to_depth(", s, "): needs four axes, the last two multiples of ", block);
     return {&x.builder(), -1};
   }

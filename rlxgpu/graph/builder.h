@@ -236,16 +236,19 @@ constexpr void Infer::fail(const Parts&... parts) {
   builder_.fail(site_, *site_.called ? std::string_view(site_.called) : call_.op->name, '(', shapes, "): ", parts...);
 }
 
+// A number without its fraction; 0 for those that no integer is near.
+constexpr int64_t whole_of(double value) { return value > -9e18 && value < 9e18 ? static_cast<int64_t>(value) : 0; }
+
 // The storage word of one number; for 16-bit and 8-bit types the number is in the low bits.
 constexpr uint32_t word_of(double value, DType dtype) {
   switch (dtype) {
     case DType::f32: return std::bit_cast<uint32_t>(static_cast<float>(value));
     case DType::f16: return half_bits(static_cast<float>(value));
     case DType::bf16: return bfloat16_bits(static_cast<float>(value));
-    case DType::i32: return static_cast<uint32_t>(static_cast<int32_t>(value));
-    case DType::u32: return static_cast<uint32_t>(value);
-    case DType::i8: return static_cast<uint32_t>(static_cast<int32_t>(value)) & 0xffu;
-    case DType::u8: return static_cast<uint32_t>(value) & 0xffu;
+    case DType::i32: return static_cast<uint32_t>(whole_of(value));
+    case DType::u32: return static_cast<uint32_t>(whole_of(value));
+    case DType::i8: return static_cast<uint32_t>(whole_of(value)) & 0xffu;
+    case DType::u8: return static_cast<uint32_t>(whole_of(value)) & 0xffu;
     case DType::boolean: return value != 0 ? 1 : 0;
     case DType::c64: return std::bit_cast<uint32_t>(static_cast<float>(value));
   }
@@ -354,7 +357,7 @@ constexpr int32_t Builder::append(const OpDef& op, std::span<const Tensor> opera
   for (const int64_t attr : attrs) graph_.attrs.push_back(attr);
   node.results = {static_cast<int32_t>(graph_.values.size()), static_cast<int32_t>(infer.results().size())};
   for (const TensorType& type : infer.results()) {
-    if (type.shape.rank() > kMaxRank || type.shape.count() > INT32_MAX) {
+    if (type.shape.rank() > kMaxRank || !is_sized(type.shape)) {
       infer.fail(type.shape.rank() > kMaxRank ? "the result's rank is above 8" : "the result has more than 2^31 - 1 elements");
       return -1;
     }

@@ -24,9 +24,13 @@ struct Dim {
   int16_t symbol = -1;
 
   constexpr Dim() = default;
-  constexpr Dim(int64_t value) : extent(static_cast<int32_t>(value)) {}  // implicit: a number is a Dim
-  constexpr Dim(int64_t value, int scalar) : extent(static_cast<int32_t>(value)), symbol(static_cast<int16_t>(scalar)) {}
+  constexpr Dim(int64_t value) : extent(held(value)) {}  // implicit: a number is a Dim
+  constexpr Dim(int64_t value, int scalar) : extent(held(value)), symbol(static_cast<int16_t>(scalar)) {}
   constexpr bool operator==(const Dim&) const = default;
+
+ private:
+  // What no extent can be is a negative one, which Builder refuses.
+  static constexpr int32_t held(int64_t value) { return value == static_cast<int32_t>(value) ? static_cast<int32_t>(value) : INT32_MIN; }
 };
 
 struct Shape {
@@ -81,6 +85,17 @@ constexpr Text& operator<<(Text& out, const Shape& shape) {
     out << shape[i];
   }
   return out << ']';
+}
+
+// No extent is negative, and there are at most 2^31 - 1 elements.
+constexpr bool is_sized(const Shape& shape) {
+  int64_t n = 1;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (shape[i] < 0) return false;
+    n *= shape[i];
+    if (n > INT32_MAX) return false;
+  }
+  return true;
 }
 
 // -1 counts from the end. Returns -1 when axis is not one of the shape's.

@@ -147,7 +147,7 @@ Outcome run_all(const Device& device, const std::string& folder) {
 
 std::vector<std::string> suite_cases() {
   std::vector<std::string> folders;
-  for (const char* part : {"node", "simple"}) {
+  for (const char* part : {"node", "simple", "pytorch-converted", "pytorch-operator"}) {
     std::vector<std::string> some;
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(std::string(kData) + part, none))

@@ -28,7 +28,7 @@ struct Outcome {
   double seconds = 0;
 };
 
-// Folders of all cases: those of single nodes, then the small models.
+// Folders of all cases: those of single nodes, small models, and layers that PyTorch has written.
 std::vector<std::string> suite_cases();
 // "test_relu": the last part of a folder's name.
 std::string case_name(const std::string& folder);

@@ -26,8 +26,9 @@ struct TooLarge {};
 void check_size(const Extents& extents) {
   int64_t n = 1;
   for (const int64_t extent : extents) {
+    if (extent < 0 || extent > kMostKnown) throw TooLarge();
     n *= extent;
-    if (extent < 0 || n > kMostKnown) throw TooLarge();
+    if (n > kMostKnown) throw TooLarge();
   }
 }
 
@@ -109,7 +110,7 @@ void binary(Node& n, ElementType result, Integers integers, Numbers numbers) {
     } else if (is_float(result)) {
       real.push_back(numbers(a.number(i), b.number(k)));
     } else {
-      whole.push_back(static_cast<int64_t>(numbers(a.number(i), b.number(k))));
+      whole.push_back(numbers(a.number(i), b.number(k)) != 0);  // a comparison
     }
   });
   n.result(0, is_float(result) ? HostTensor::of_numbers(result, shape, real)

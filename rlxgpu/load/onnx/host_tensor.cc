@@ -1,9 +1,11 @@
 #include "rlxgpu/load/onnx/host_tensor.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <stdexcept>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -157,6 +159,8 @@ HostTensor HostTensor::of_bytes(ElementType type, std::vector<int64_t> shape, st
 }
 
 HostTensor HostTensor::of_integers(ElementType type, std::vector<int64_t> shape, std::span<const int64_t> values) {
+  if (bits_of(type) == 0 || bits_of(type) > 64)
+    throw std::invalid_argument(absl::StrCat("no numbers are of type ", name_of(type)));
   const auto count = static_cast<int64_t>(values.size());
   std::vector<std::byte> bytes(packed_bytes(type, count));
   for (int64_t i = 0; i < count; ++i) {
@@ -305,7 +309,7 @@ Result<std::vector<std::byte>> carried(const HostTensor& tensor) {
   const int64_t count = tensor.count();
   std::vector<std::byte> bytes(storage_bytes(*carrier, count));
   if (bits_of(type) == 8 * bytes_of(*carrier)) {
-    std::memcpy(bytes.data(), tensor.bytes().data(), tensor.bytes().size());
+    std::copy(tensor.bytes().begin(), tensor.bytes().end(), bytes.begin());
     if (type == ElementType::boolean) {
       for (std::byte& b : bytes) b = std::byte(b != std::byte(0));
     }

@@ -72,6 +72,7 @@ class HostTensor {
              std::shared_ptr<const void> keep)
       : type_(type), shape_(std::move(shape)), bytes_(bytes), keep_(std::move(keep)) {}
   static HostTensor of_bytes(ElementType type, std::vector<int64_t> shape, std::vector<std::byte> bytes);
+  // Of a type that has numbers; others throw std::invalid_argument.
   static HostTensor of_integers(ElementType type, std::vector<int64_t> shape, std::span<const int64_t> values);
   static HostTensor of_numbers(ElementType type, std::vector<int64_t> shape, std::span<const double> values);
 

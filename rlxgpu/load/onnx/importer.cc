@@ -24,6 +24,21 @@ std::string label(const NodeDef& node) {
   return "a node without a name";
 }
 
+// Why an op that has no importer has none.
+std::string_view why_not(const NodeDef& node) {
+  if (node.domain == "ai.onnx.preview.training") return "training is not supported";
+  for (const std::string_view op :
+       {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}) {
+    if (node.op == op) return "random numbers that no model input decides are not supported";
+  }
+  for (const std::string_view op :
+       {"RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit", "TfIdfVectorizer"}) {
+    if (node.op == op) return "text is not supported";
+  }
+  if (node.op == "ImageDecoder") return "compressed images are not decoded";
+  return "the op is not supported";
+}
+
 }  // namespace
 
 const Attribute* Scope::attribute(std::string_view name) const {
@@ -194,7 +209,7 @@ std::vector<Value> Importer::call_standard(const NodeDef& node, int64_t opset, s
   for (const Value& operand : operands) types.push_back(operand.type());
   Result<std::shared_ptr<const FunctionDef>> function = standard_function(node, opset, types);
   if (!function.ok()) throw Refusal{false, std::string(function.status().message())};
-  if (*function == nullptr) throw Refusal{true, "the op is not supported"};
+  if (*function == nullptr) throw Refusal{true, std::string(why_not(node))};
   return call(**function, node, operands);
 }
 

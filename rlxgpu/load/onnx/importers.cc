@@ -21,6 +21,7 @@ std::map<Key, const OpImporter*> all_importers() {
       conv_importers(),
       elementwise_importers(),
       matmul_importers(),
+      ml_importers(),
       movement_importers(),
       norm_importers(),
       quantize_importers(),

@@ -17,6 +17,7 @@ Importers control_importers();
 Importers conv_importers();
 Importers elementwise_importers();
 Importers matmul_importers();
+Importers ml_importers();
 Importers movement_importers();
 Importers norm_importers();
 Importers quantize_importers();

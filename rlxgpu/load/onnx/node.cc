@@ -97,6 +97,18 @@ std::string Node::text(AttributeName name) { return attribute(name, Attribute::K
 std::vector<int64_t> Node::integers(AttributeName name) {
   return has(name) ? attribute(name, Attribute::Kind::integers).integers : std::vector<int64_t>();
 }
+std::vector<int64_t> Node::small_integers(AttributeName name) {
+  std::vector<int64_t> all = integers(name);
+  for (const int64_t one : all) {
+    if (one < -(1 << 30) || one > (1 << 30)) invalid("attribute \"", name.text, "\" holds ", one);
+  }
+  return all;
+}
+int64_t Node::small_integer(AttributeName name, int64_t otherwise) {
+  const int64_t one = integer(name, otherwise);
+  if (one < -(1 << 30) || one > (1 << 30)) invalid("attribute \"", name.text, "\" is ", one);
+  return one;
+}
 std::vector<float> Node::numbers(AttributeName name) {
   return has(name) ? attribute(name, Attribute::Kind::numbers).numbers : std::vector<float>();
 }

@@ -93,6 +93,9 @@ class Node {
     return has(name) ? text(name) : std::string(otherwise);
   }
   std::vector<int64_t> integers(AttributeName name);  // empty where the node has none
+  // The same, none beyond 2^30 either way: products of two fit 64 bits.
+  std::vector<int64_t> small_integers(AttributeName name);
+  int64_t small_integer(AttributeName name, int64_t otherwise);
   std::vector<float> numbers(AttributeName name);
   std::vector<std::string> texts(AttributeName name);
   const HostTensor& elements(AttributeName name);

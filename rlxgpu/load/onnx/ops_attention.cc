@@ -24,6 +24,7 @@ Tensor heads_of(Node& n, int k, int64_t heads) {
 // The mask as it is, or as long as there are keys: what it does not name is not seen.
 Tensor mask_of(Node& n, int64_t keys) {
   const Tensor mask = n.tensor(3);
+  if (mask.dtype() != boolean && !rlxgpu::is_float(mask.dtype())) n.invalid("a mask of ", name_of(n.type(3)));
   const int rank = n.rank(3);
   const int64_t named = rank == 0 ? 1 : n.shape(3)[rank - 1];
   if (named == keys || named == 1) return mask;

@@ -27,16 +27,16 @@ PoolOptions window_of_node(Node& n, int k, std::vector<int64_t> kernel = {}) {
     if (list.empty()) list.assign(size, otherwise);
     if (list.size() != size) n.invalid(name, " has ", list.size(), " numbers, not ", size);
     for (const int64_t number : list) {
-      if (number < 0 || number > INT32_MAX) n.invalid(name, " holds ", number);
+      if (number < 0 || number > (1 << 30)) n.invalid(name, " holds ", number);
     }
     return list;
   };
-  const std::vector<int64_t> given = n.integers("kernel_shape");
+  const std::vector<int64_t> given = n.small_integers("kernel_shape");
   if (kernel.empty()) kernel = given;
   kernel = checked(kernel, axes, 1, "kernel_shape");
-  const std::vector<int64_t> strides = checked(n.integers("strides"), axes, 1, "strides"),
-                             dilations = checked(n.integers("dilations"), axes, 1, "dilations");
-  std::vector<int64_t> pads = checked(n.integers("pads"), 2 * axes, 0, "pads");
+  const std::vector<int64_t> strides = checked(n.small_integers("strides"), axes, 1, "strides"),
+                             dilations = checked(n.small_integers("dilations"), axes, 1, "dilations");
+  std::vector<int64_t> pads = checked(n.small_integers("pads"), 2 * axes, 0, "pads");
   const std::string automatic = n.text("auto_pad", "NOTSET");
   PoolOptions options{.ceil = n.flag("ceil_mode")};
   if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
@@ -64,7 +64,7 @@ std::vector<int64_t> kernel_of(Node& n, int k) {
 
 ConvOptions conv_options(Node& n, int x, int w) {
   const PoolOptions window = window_of_node(n, x, kernel_of(n, w));
-  return {window.strides, window.dilations, window.before, window.after, n.integer("group", 1)};
+  return {window.strides, window.dilations, window.before, window.after, n.small_integer("group", 1)};
 }
 
 void import_conv(Node& n) { n.result(0, conv(n.tensor(0), n.tensor(1), n.tensor_or_none(2), conv_options(n, 0, 1))); }
@@ -113,12 +113,12 @@ void import_conv_transpose(Node& n) {
   const Shape x = n.shape(0);
   const auto axes = static_cast<size_t>(std::max(x.rank() - 2, 0));
   const std::string automatic = n.text("auto_pad", "NOTSET");
-  std::vector<int64_t> extents = n.integers("output_shape"), more = n.integers("output_padding");
+  std::vector<int64_t> extents = n.small_integers("output_shape"), more = n.small_integers("output_padding");
   const bool same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
   // Pads of SAME mean something else here: computed below.
   const std::vector<int64_t> kernel = kernel_of(n, 1);
-  const std::vector<int64_t> strides = n.integers("strides"), dilations = n.integers("dilations");
-  std::vector<int64_t> pads = n.integers("pads");
+  const std::vector<int64_t> strides = n.small_integers("strides"), dilations = n.small_integers("dilations");
+  std::vector<int64_t> pads = n.small_integers("pads");
   n.ignore({"kernel_shape"});
   for (const auto& list : {strides, dilations, more}) {
     if (!list.empty() && list.size() != axes)
@@ -131,7 +131,7 @@ void import_conv_transpose(Node& n) {
   if (extents.size() > axes)
     extents.erase(extents.begin(), extents.end() - static_cast<int64_t>(axes));  // with image and channel
   ConvTransposeOptions options{
-      .strides = list_of(strides), .dilations = list_of(dilations), .groups = n.integer("group", 1)};
+      .strides = list_of(strides), .dilations = list_of(dilations), .groups = n.small_integer("group", 1)};
   for (size_t i = 0; i < axes; ++i) {
     const int64_t stride = strides.empty() ? 1 : strides[i], dilation = dilations.empty() ? 1 : dilations[i];
     const int64_t in = x[static_cast<int>(i) + 2], whole = (in - 1) * stride + (kernel[i] - 1) * dilation + 1 + more[i];
@@ -151,8 +151,12 @@ void import_conv_transpose(Node& n) {
 
 void import_deform_conv(Node& n) {
   const PoolOptions window = window_of_node(n, 0, kernel_of(n, 1));
-  const DeformConvOptions options = {window.strides, window.dilations,      window.before,
-                                     window.after,   n.integer("group", 1), n.integer("offset_group", 1)};
+  const DeformConvOptions options = {window.strides,
+                                     window.dilations,
+                                     window.before,
+                                     window.after,
+                                     n.small_integer("group", 1),
+                                     n.integer("offset_group", 1)};
   n.result(0, deform_conv(n.tensor(0), n.tensor(1), n.tensor(2), n.tensor_or_none(4), n.tensor_or_none(3), options));
 }
 
@@ -160,14 +164,14 @@ void import_col2im(Node& n) {
   const std::vector<int64_t> extents = n.integers(1), kernel = n.integers(2);
   const size_t axes = extents.size();
   if (axes < 1 || axes > 3) n.unsupported(axes, " spatial axes; 1 to 3 are supported");
-  std::vector<int64_t> pads = n.integers("pads");
+  std::vector<int64_t> pads = n.small_integers("pads");
   if (pads.empty()) pads.assign(2 * axes, 0);
   if (pads.size() != 2 * axes || kernel.size() != axes)
     n.invalid("block_shape and pads do not fit to ", axes, " spatial axes");
   n.result(0, col2im(n.tensor(0), list_of(extents),
                      {.kernel = list_of(kernel),
-                      .strides = list_of(n.integers("strides")),
-                      .dilations = list_of(n.integers("dilations")),
+                      .strides = list_of(n.small_integers("strides")),
+                      .dilations = list_of(n.small_integers("dilations")),
                       .before = list_of(std::span(pads).first(axes)),
                       .after = list_of(std::span(pads).last(axes))}));
 }

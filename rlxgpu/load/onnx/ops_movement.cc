@@ -179,7 +179,7 @@ void import_gather(Node& n) { n.result(0, gather(n.tensor(0), n.tensor(1), n.axi
 void import_gather_elements(Node& n) {
   n.result(0, gather_elements(n.tensor(0), n.tensor(1), n.axis(n.integer("axis", 0), n.rank(0))));
 }
-void import_gather_nd(Node& n) { n.result(0, gather_nd(n.tensor(0), n.tensor(1), n.integer("batch_dims", 0))); }
+void import_gather_nd(Node& n) { n.result(0, gather_nd(n.tensor(0), n.tensor(1), n.small_integer("batch_dims", 0))); }
 
 Scatter reduction(Node& n) {
   const std::string name = n.text("reduction", "none");
@@ -212,12 +212,17 @@ void import_tensor_scatter(Node& n) {
   n.result(0, scatter_elements(cache, expand(place, update.shape()), update, axis));
 }
 
+int64_t block_of(Node& n) {
+  const int64_t block = n.integer("blocksize");
+  if (block < 1 || block > 32768) n.invalid("blocksize is ", block);
+  return block;
+}
 void import_depth_to_space(Node& n) {
   const std::string mode = n.text("mode", "DCR");
   if (mode != "DCR" && mode != "CRD") n.invalid("mode is \"", mode, "\"");
-  n.result(0, depth_to_space(n.tensor(0), n.integer("blocksize"), mode == "CRD" ? DepthOrder::CRD : DepthOrder::DCR));
+  n.result(0, depth_to_space(n.tensor(0), block_of(n), mode == "CRD" ? DepthOrder::CRD : DepthOrder::DCR));
 }
-void import_space_to_depth(Node& n) { n.result(0, space_to_depth(n.tensor(0), n.integer("blocksize"))); }
+void import_space_to_depth(Node& n) { n.result(0, space_to_depth(n.tensor(0), block_of(n))); }
 
 void import_trilu(Node& n) {
   const int64_t k = n.has(1) ? std::clamp<int64_t>(n.integer(1), -INT32_MAX, INT32_MAX) : 0;
@@ -236,7 +241,7 @@ void import_one_hot(Node& n) {
 void import_range(Node& n) {
   const double start = n.number(0), limit = n.number(1), step = n.number(2);
   if (!(std::abs((limit - start) / step) < 2147483647.0))
-    n.invalid("from ", static_cast<int64_t>(start), " to ", static_cast<int64_t>(limit), " are too many numbers");
+    n.invalid("start, limit and step make no list of at most 2^31 - 1 numbers");
   n.result(0, range(n.g(), n.carrier(n.type(0)), start, limit, step));
 }
 

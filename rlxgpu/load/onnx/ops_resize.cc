@@ -45,13 +45,16 @@ ResizeRounding rounding_of(const Node& n, const std::string& mode) {
 // Integers are interpolated as floats, and lose what is behind the point.
 void resized(Node& n, const std::vector<ResizeAxis>& axes, const ResizeOptions& options) {
   const Tensor x = n.tensor(0);
+  std::vector<int64_t> to = extents_of(n.shape(0));
+  for (const ResizeAxis& axis : axes) to[static_cast<size_t>(axis.axis)] = axis.size;
+  n.checked_shape(to);  // before tables of these sizes are made
   if (options.mode == ResizeMode::nearest || rlxgpu::is_float(x.dtype())) return n.result(0, resize(x, axes, options));
   if (!rlxgpu::is_integer(x.dtype())) n.unsupported("only nearest for ", name_of(n.type(0)));
   n.result(0, n.wrapped(cast(resize(cast(x, f32), axes, options), x.dtype()), n.type(0)));
 }
 
 // An extent times a factor, as f32 holds the factor.
-int64_t scaled(double extent, double scale) { return static_cast<int64_t>(std::floor(extent * scale)); }
+int64_t scaled(double extent, double scale) { return static_cast<int64_t>(std::floor(std::min(extent * scale, 1e10))); }
 
 void by_scales(Node& n, const std::vector<double>& scales, std::vector<int64_t> along, const ResizeOptions& options,
                const std::vector<double>& roi) {
@@ -128,7 +131,8 @@ void import_resize(Node& n) {
     if (policy != "not_larger" && policy != "not_smaller") n.invalid("keep_aspect_ratio_policy is \"", policy, "\"");
     for (ResizeAxis& axis : axes) {
       axis.scale = common;
-      axis.size = static_cast<int64_t>(std::floor(common * static_cast<double>(shape[axis.axis]) + 0.5));
+      axis.size =
+          static_cast<int64_t>(std::floor(std::min(common * static_cast<double>(shape[axis.axis]) + 0.5, 1e10)));
     }
   }
   resized(n, axes, options);
