@@ -83,7 +83,6 @@ class OurOp {
     DynamicOptions options;
     options.tuned = false;
     options.sizes = Sizes::baked;
-    options.sizes = Sizes::baked;
     auto executable = Executable<DynamicGraph>::create(device, graph, options);
     if (!executable.ok()) std::fprintf(stderr, "%s\n", executable.status().ToString().c_str()), std::exit(1);
     executable_.emplace(*std::move(executable));
