@@ -45,6 +45,10 @@ fn finish(acc : Acc) -> Result { return acc / f32(count()); }
 
 fn count() -> u32 { return counted() * kInnerCount; }
 
+fn two(i : u32) -> Acc { return combine(lift(x_at(i)), lift(x_at(i + kLanes))); }
+fn four(i : u32) -> Acc { return combine(two(i), two(i + 2u * kLanes)); }
+fn eight(i : u32) -> Acc { return combine(four(i), four(i + 4u * kLanes)); }
+
 var<workgroup> partial : array<Acc, kLanes * kGroupRows>;
 
 @compute @workgroup_size(kLanes * kGroupRows)
@@ -56,7 +60,11 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
   let last = min(first + kChunk, steps() * kInner);
   var acc = identity();
   if (row < kRows) {
-    for (var col = first + lane; col < last; col += kLanes) { acc = combine(acc, lift(x_at(row * kCols + col))); }
+    let fat = (max(last, first) - first) / (8u * kLanes);  // trips of eight columns a lane; loops are dear on CPUs
+    for (var trip = 0u; trip < fat; trip++) { acc = combine(acc, eight(row * kCols + first + trip * 8u * kLanes + lane)); }
+    for (var col = first + fat * 8u * kLanes + lane; col < last; col += kLanes) {
+      acc = combine(acc, lift(x_at(row * kCols + col)));
+    }
   }
   partial[id] = acc;
   for (var half = kLanes / 2u; half > 0u; half /= 2u) {
