@@ -76,7 +76,7 @@ TEST_CASE("calibrate stores what devices shows, in the units that the names say"
   CAPTURE(estimate, measured);
   CHECK(estimate > measured / 20);
   CHECK(estimate < measured * 20);
-  CHECK(found.launch_us < 20 * found.submit_us);
+  CHECK(found.launch_us < 200 * found.submit_us);
   CHECK(found.submit_us < 1e5);
   CHECK(found.read_back_us > found.submit_us / 20);
   CHECK(found.bandwidth_gb_per_s < 1e5);
