@@ -117,9 +117,11 @@ fn y_put(i : u32, v : f32) { y[i] = v; }
 //#end
 //#end
 //#if LEAVES
+/*
 //#raw parts
 @group(0) @binding(8) var<storage, read_write> parts : array<f32>;
 //#end
+*/
 //#end
 // Where number i of all states begins, and what becomes of it.
 //#slot start_of

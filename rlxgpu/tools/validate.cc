@@ -1,5 +1,6 @@
 #include "rlxgpu/tools/validate.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
 #include <vector>
@@ -54,19 +55,39 @@ const Step* step_of(const ProgramView& program, size_t kernel) {
   return nullptr;
 }
 
+// Block comments of WGSL nest; branches of kernel files that other tools are not to see are in one.
+std::string without_comments(std::string_view wgsl) {
+  std::string code;
+  int depth = 0;
+  for (size_t at = 0; at < wgsl.size();) {
+    const std::string_view two = wgsl.substr(at, 2);
+    if (depth == 0 && two == "//") {
+      at = std::min(wgsl.find('\n', at), wgsl.size());
+    } else if (two == "/*" || (depth > 0 && two == "*/")) {
+      depth += two == "/*" ? 1 : -1;
+      at += 2;
+    } else {
+      if (depth == 0) code.push_back(wgsl[at]);
+      ++at;
+    }
+  }
+  return code;
+}
+
 // For each @binding(i) that a text declares: whether it is written.
-std::vector<bool> bindings_of(std::string_view wgsl) {
+std::vector<bool> bindings_of(std::string_view text) {
+  const std::string wgsl = without_comments(text);
   std::vector<bool> writes;
   constexpr std::string_view kLead = "@binding(";
-  for (size_t at = wgsl.find(kLead); at != std::string_view::npos; at = wgsl.find(kLead, at)) {
+  for (size_t at = wgsl.find(kLead); at != std::string::npos; at = wgsl.find(kLead, at)) {
     at += kLead.size();
     size_t index = 0;
     for (; at < wgsl.size() && wgsl[at] >= '0' && wgsl[at] <= '9'; ++at)
       index = index * 10 + static_cast<size_t>(wgsl[at] - '0');
     if (index >= 1000) continue;  // tint has accepted it, but no pipeline will
     if (writes.size() <= index) writes.resize(index + 1);
-    const std::string_view rest = wgsl.substr(at, wgsl.find(';', at) - at);
-    writes[index] = rest.find("read_write") != std::string_view::npos;
+    const std::string rest = wgsl.substr(at, wgsl.find(';', at) - at);
+    writes[index] = rest.find("read_write") != std::string::npos;
   }
   return writes;
 }
