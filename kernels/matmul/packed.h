@@ -199,12 +199,14 @@ constexpr bool matmul_packed_split_accepts(const Call& call, const Target& targe
          8 * call.result().shape.count() * 4 <= static_cast<int64_t>(target.max_binding_bytes);
 }
 
-// From 64 x 64 x 64 on it is faster than "rows" (lavapipe: 0.067 against 0.120 ms, SwiftShader: 0.40 against 0.53);
-// types that must be copied first, from 128 x 128 x 128 on.
+// Faster than "rows" from 64 x 64 x 64 on where subgroups are narrow (SwiftShader), else from about 96 on: a copy is a
+// dispatch more (lavapipe, 64: 0.126 against 0.084 ms; 128: 0.22). Types that must be copied first, from 128 x 128 x
+// 128 on.
 constexpr bool matmul_packed_prefers(const Call& call, const Target& target) {
   if (target.adapter_class != AdapterClass::software || !matmul_packed_accepts(call, target)) return false;
   const MatmulLayout layout = matmul_sizes(call);
-  const int64_t least = call.operand(0).dtype == f32 && call.operand(1).dtype == f32 ? 64 : 128;
+  const bool f32_only = call.operand(0).dtype == f32 && call.operand(1).dtype == f32;
+  const int64_t least = !f32_only ? 128 : target.subgroup_max < 8 ? 64 : 96;
   return layout.m > 16 && layout.n > 16 && layout.batches * layout.m * layout.n * layout.k >= least * least * least;
 }
 
