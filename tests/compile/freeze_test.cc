@@ -31,6 +31,7 @@ struct Attention {
 inline constexpr Target kSoftware = [] {
   Target target;
   target.adapter_class = AdapterClass::software;
+  target.subgroups = true, target.subgroup_min = target.subgroup_max = 8;
   return target;
 }();
 
