@@ -182,6 +182,36 @@ TEST_CASE("64-bit integers are narrowed with a check", "[onnx][gpu]") {
              ContainsSubstring("element 1 is 4000000000: int64 is held as i32"));
 }
 
+TEST_CASE("integers that 32 bits do not hold are refused at load, where the device would read them", "[onnx][gpu]") {
+  CHECK(error_of("g (int64[2] x) => (int64[2] y) <int64 c = {4294967296}> { y = Add(x, c) }") ==
+        "the node that computes \"y\" (Add, opset 21): element 0 is 4294967296: int64 is held as i32 on the device, "
+        "which "
+        "is too short for it");
+  CHECK_THAT(error_of("g (int64[2] x) => (int64[2] y) <int64[2] c = {1, -2147483649}> { y = Add(x, c) }"),
+             ContainsSubstring("element 1 is -2147483649"));  // a weight, not a literal
+  CHECK_THAT(error_of("g (int64[2] x) => (bool[2] y) <int64 c = {9223372036854775807}> { y = Less(x, c) }"),
+             ContainsSubstring("element 0 is 9223372036854775807"));
+  CHECK_THAT(error_of("g (uint64[2] x) => (uint64[2] y) <uint64[2] c = {1, 4294967296}> { y = Add(x, c) }"),
+             ContainsSubstring("element 1 is 4294967296: uint64 is held as u32"));
+  // An op that makes one of its constants is folded in 64 bits, and then it is too long as well.
+  CHECK_THAT(error_of("g (int64[2] x) => (int64[2] y) <int64 c = {65536}> { d = Mul(c, c)\n y = Add(x, d) }"),
+             ContainsSubstring("element 0 is 4294967296"));
+  CHECK_THAT(error_of("g (float[2] x) => (int64[1] y) <int64[1] c = {4294967296}> { y = Identity(c) }"),
+             ContainsSubstring("element 0 is 4294967296"));  // an output
+  // The greatest numbers as words for "to the end" and "no bound".
+  const Device device = device_or_skip();
+  CHECK(run(device,
+            "g (float[4] x) => (float[n] y) <int64[1] a = {1}, int64[1] z = {9223372036854775807}> { y = Slice(x, a, "
+            "z) }",
+            {{"x", floats({4}, {1, 2, 3, 4})}}) == std::vector<double>{2, 3, 4});
+  CHECK(run(device,
+            "g (int64[3] x) => (int64[3] y) <int64 a = {-9223372036854775808}, int64 z = {9223372036854775807}> { y = "
+            "Clip(x, a, z) }",
+            {{"x", integers({3}, {-5, 0, 5})}}) == std::vector<double>{-5, 0, 5});
+  CHECK_THAT(error_of("g (int64[2] x) => (int64[2] y) <int64 a = {9223372036854775807}> { y = Clip(x, a) }"),
+             ContainsSubstring("element 0 is 9223372036854775807"));
+}
+
 TEST_CASE("a condition that data decide selects between both branches", "[onnx][gpu]") {
   const Device device = device_or_skip();
   const std::string text = R"(g (float[2] x, bool c) => (float[2] y) {

@@ -302,10 +302,27 @@ std::vector<double> HostTensor::numbers() const {
   return values;
 }
 
+Status check_range(const HostTensor& tensor) {
+  const ElementType type = tensor.type();
+  if (type != ElementType::i64 && type != ElementType::u64) return {};
+  for (int64_t i = 0; i < tensor.count(); ++i) {
+    const int64_t value = tensor.integer(i);
+    if (type == ElementType::i64 ? value >= INT32_MIN && value <= INT32_MAX : value >= 0 && value <= UINT32_MAX)
+      continue;
+    const std::string number =
+        type == ElementType::i64 ? absl::StrCat(value) : absl::StrCat(static_cast<uint64_t>(value));
+    return absl::OutOfRangeError(absl::StrCat("element ", i, " is ", number, ": ", name_of(type), " is held as ",
+                                              rlxgpu::name_of(*carrier_of(type)),
+                                              " on the device, which is too short for it"));
+  }
+  return {};
+}
+
 Result<std::vector<std::byte>> carried(const HostTensor& tensor) {
   const ElementType type = tensor.type();
   const std::optional<DType> carrier = carrier_of(type);
   if (!carrier) return absl::UnimplementedError(absl::StrCat("no type of the device stands for ", name_of(type)));
+  if (Status status = check_range(tensor); !status.ok()) return status;
   const int64_t count = tensor.count();
   std::vector<std::byte> bytes(storage_bytes(*carrier, count));
   if (bits_of(type) == 8 * bytes_of(*carrier)) {
@@ -323,15 +340,7 @@ Result<std::vector<std::byte>> carried(const HostTensor& tensor) {
     } else if (bytes_of(*carrier) == 1) {
       write(bytes, i, static_cast<int8_t>(tensor.integer(i)));
     } else {
-      const int64_t value = tensor.integer(i);
-      const bool fits =
-          *carrier == DType::i32 ? value >= INT32_MIN && value <= INT32_MAX : value >= 0 && value <= UINT32_MAX;
-      if (!fits) {
-        return absl::OutOfRangeError(absl::StrCat("element ", i, " is ", value, ": ", name_of(type), " is held as ",
-                                                  rlxgpu::name_of(*carrier),
-                                                  " on the device, which is too short for it"));
-      }
-      write(bytes, i, static_cast<uint32_t>(static_cast<int32_t>(value)));
+      write(bytes, i, static_cast<uint32_t>(tensor.integer(i)));
     }
   }
   return bytes;

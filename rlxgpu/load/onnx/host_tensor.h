@@ -98,7 +98,9 @@ class HostTensor {
 // Bytes that `count` elements take; count and type come from a file that was checked.
 uint64_t packed_bytes(ElementType type, int64_t count);
 
-// Elements in the storage layout of the carrier. An integer that the carrier does not hold is an error.
+// An integer of 64 bits that the carrier does not hold is an error.
+Status check_range(const HostTensor& tensor);
+// Elements in the storage layout of the carrier, after that check.
 Result<std::vector<std::byte>> carried(const HostTensor& tensor);
 // The way back; `bytes` hold all elements in the carrier's storage layout.
 HostTensor widened(ElementType type, std::vector<int64_t> shape, std::span<const std::byte> bytes);

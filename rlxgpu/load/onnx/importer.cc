@@ -89,6 +89,7 @@ Tensor Importer::place(const Value& value) {
     const std::string name = weight_name(value);
     Tensor& shared = weights_[name];  // equal constants are one
     if (!shared.given()) {
+      if (Status status = check_range(elements); !status.ok()) throw Refusal{true, std::string(status.message())};
       shared = builder_.param(name, dtype, value.shape());
       parameters.push_back({name, elements});
     }

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/load/mapped_file.h"
+#include "rlxgpu/load/onnx/batch_norm.h"
 #include "rlxgpu/load/onnx/importer.h"
 #include "rlxgpu/load/onnx/onnx.h"
 #include "rlxgpu/load/weight_part.h"
@@ -102,6 +103,7 @@ Status Model::upload(const Weights& weights) const {
 Result<Model> load(std::span<const std::byte> bytes, const LoadOptions& options, const std::string& folder) {
   Result<ModelDef> def = parse_model(bytes, folder);
   if (!def.ok()) return def.status();
+  fold_batch_norms(def->graph);
   return import(*def, options);
 }
 

@@ -105,6 +105,14 @@ void import_is_nan(Node& n) { n.result(0, is_nan(n.tensor(0)), ElementType::bool
 
 void import_where(Node& n) { n.result(0, where(n.tensor(0), n.tensor(1), n.tensor(2)), n.type(1)); }
 
+// A bound that no number on the device is beyond, such as the greatest of 64 bits.
+bool idle_bound(const Node& n, int k, bool lower) {
+  if (!n.known(k) || !is_integer(n.type(k)) || n.shape(k).count() != 1) return false;
+  const double bound = n.value(k).elements().number(0);
+  if (n.type(k) == ElementType::u64) return lower ? bound <= 0 : bound >= UINT32_MAX;
+  return lower ? bound <= INT32_MIN : bound >= INT32_MAX && is_signed(*carrier_of(n.type(k)));
+}
+
 void import_clip(Node& n) {
   Tensor x = n.tensor(0);
   if (n.opset() < 11) {
@@ -112,8 +120,8 @@ void import_clip(Node& n) {
     if (n.has("max")) x = min(x, n.number("max"));
     return n.result(0, x);
   }
-  if (n.has(1)) x = max(x, n.tensor(1));
-  if (n.has(2)) x = min(x, n.tensor(2));
+  if (n.has(1) && !idle_bound(n, 1, true)) x = max(x, n.tensor(1));
+  if (n.has(2) && !idle_bound(n, 2, false)) x = min(x, n.tensor(2));
   n.result(0, x);
 }
 
