@@ -30,24 +30,18 @@ int fail(const Status& status) {
   return 1;
 }
 
-}  // namespace
-
-int cold_start_child(std::string_view how) {
-  Result<Device> device = open_device();
-  if (!device.ok()) return fail(device.status());
-  Result<Executable<Product>> made =
-      how == "adapted" ? Executable<Product>::adapted(*device) : Executable<Product>::create(*device);
-  if (!made.ok()) return fail(made.status());
-  Executable<Product>& product = *made;
+template <typename Product>
+int run_once(const Device& device) {
+  Product product(device);
   const auto a = std::make_unique<Matrix>(), b = std::make_unique<Matrix>();
   for (size_t i = 0; i < a->size(); ++i) {
     (*a)[i] = static_cast<float>(i % 251) / 256;
     (*b)[i] = static_cast<float>(i % 241) / 256;
   }
-  product.set<"a">(*a);
-  product.set<"b">(*b);
+  product.template set<"a">(*a);
+  product.template set<"b">(*b);
   product.run();
-  const auto y = product.get<"y">();
+  const auto y = product.template get<"y">();
   if (!y.ok()) return fail(y.status());
   for (const size_t at : {size_t{0}, size_t{kSize * 300 + 17}, a->size() - 1}) {
     double sum = 0;
@@ -57,6 +51,14 @@ int cold_start_child(std::string_view how) {
     if (!(std::fabs((*y)[at] - sum) <= 1e-4 * sum)) return std::fprintf(stderr, "element %zu is wrong\n", at), 1;
   }
   return 0;
+}
+
+}  // namespace
+
+int cold_start_child(std::string_view how) {
+  const Result<Device> device = open_device();
+  if (!device.ok()) return fail(device.status());
+  return how == "constant" ? run_once<Executable<Product, kPortable>>(*device) : run_once<Executable<Product>>(*device);
 }
 
 double cold_start_seconds(const char* how) {

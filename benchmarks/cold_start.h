@@ -1,11 +1,11 @@
 // Cold start: a new process, from its start to the first result of a product of 512 x 512 matrices.
 //
 //   if (argc == 3 && std::string_view(argv[1]) == kColdStart) return cold_start_child(argv[2]);   // first in main()
-//   double seconds = cold_start_seconds("adapted");                   // starts this program anew
+//   double seconds = cold_start_seconds("planned");                   // starts this program anew
 //
 // The child opens the device, makes the executable, gives it both operands, runs it and reads the product, which is
-// checked. "planned" is Executable<G> as the compiler planned it for any device; "adapted" is planned again for the one
-// at hand. Let a first process fill the caches: pipelines in the library's, shaders in the driver's.
+// checked. "planned" is Executable<G>, planned for the device; "constant" is the compiler's program, for any device. Let
+// a first process fill the caches: pipelines in the library's, shaders in the driver's.
 #ifndef BENCHMARKS_COLD_START_H_
 #define BENCHMARKS_COLD_START_H_
 

@@ -1,6 +1,6 @@
 // Executable<G> runs the graph type G on a device, again and again.
 //
-//   Executable<Mlp> mlp(device);          // program and WGSL are constants: only pipelines are made here
+//   Executable<Mlp> mlp(device);          // checked by the compiler, planned for the device in milliseconds
 //   mlp.set<"w">(weights);                // once; "x" before every run
 //   mlp.set<"x">(x);                      // std::array or span of fixed size: a wrong name, extent or
 //   mlp.run();                            // type does not compile
@@ -9,6 +9,10 @@
 // run() submits and returns; get() waits. An error of set() or of the constructor is kept and returned
 // by the next get() or status(): nothing is lost by not looking. For a graph that is only known at run
 // time see dynamic.h. Thread-compatible; objects may be destroyed in any order.
+//
+// Executable<Mlp> uses all that the device offers, what the tuner found on it (tuner.h) and what switches force
+// (docs/switches.md). Executable<Mlp, kPortable> is the compiler's program itself, WGSL and all: the same kernels on
+// every device that covers the target, and no planning, hence no machine code of ops in the file that uses it.
 #ifndef RLXGPU_EXECUTABLE_H_
 #define RLXGPU_EXECUTABLE_H_
 
@@ -84,25 +88,23 @@ Result<Session> start_session(const Device& device, const Graph& graph, const En
 
 }  // namespace internal
 
-// G has `static constexpr void build(Builder&)`. kTarget: what the constant program may use.
-template <typename G, const Target& kTarget = kPortable>
-class Executable {
- public:
-  static constexpr const auto& program = Frozen<G, kTarget>::view;
-  static constexpr size_t kKernels = program.kernels.specs.size();
+// As a target of an executable: that of the device, which is known when it is made.
+inline constexpr Target kThisDevice = kPortable;
 
-  explicit Executable(const Device& device, const EngineOptions& options = {})
-      : Executable(frozen(device, options, std::make_index_sequence<kKernels>())) {}
+// G has `static constexpr void build(Builder&)`.
+template <typename G, const Target& kTarget = kThisDevice>
+class Executable {
+  static constexpr bool kPlansForDevice = &kTarget == &kThisDevice;
+  using Constant = Frozen<G, kPlansForDevice ? kPortable : kTarget>;
+
+ public:
+  // The compiler's program: for kTarget, or for every device. Names, types and shapes of inputs and outputs are those
+  // of the program that runs.
+  static constexpr const auto& program = Constant::view;
+
+  explicit Executable(const Device& device, const EngineOptions& options = {}) : Executable(start(device, options)) {}
   static Result<Executable> create(const Device& device, const EngineOptions& options = {}) {
     return Executable(device, options).or_error();
-  }
-  // Planned again at run time: for this very device, with all it offers, what the tuner found (tuner.h) and what
-  // switches force (docs/switches.md), instead of the constant for every device. Takes milliseconds; results agree
-  // within the ops' tolerances. Only files that call it hold the machine code of their ops.
-  static Result<Executable> adapted(const Device& device, const EngineOptions& options = {}) {
-    Builder builder;
-    G::build(builder);
-    return Executable(internal::start_session(device, builder.graph(), options)).or_error();
   }
 
   // Elements of an input, a weight or a state; the value of a scalar or a run-time extent.
@@ -124,7 +126,7 @@ class Executable {
     requires std::is_arithmetic_v<Number>
   void set(Number value) {
     constexpr int kScalar = program.find_scalar(kName.view());
-    static_assert(kScalar >= 0 || Frozen<G, kTarget>::sizes.error != 0, "the graph has no scalar or extent of this name");
+    static_assert(kScalar >= 0 || Constant::sizes.error != 0, "the graph has no scalar or extent of this name");
     if (broken_.ok()) session_.keep_error(session_.set_scalar(session_.find_scalar(kName.view()), static_cast<double>(value)));
   }
 
@@ -162,7 +164,7 @@ class Executable {
   template <FixedString kName>
   static constexpr int port() {
     constexpr int kFound = find_port(kName.view());
-    static_assert(kFound >= 0 || Frozen<G, kTarget>::sizes.error != 0, "the graph has no tensor of this name");
+    static_assert(kFound >= 0 || Constant::sizes.error != 0, "the graph has no tensor of this name");
     return kFound;
   }
   static constexpr int find_port(std::string_view name) {
@@ -174,13 +176,21 @@ class Executable {
   }
   int find(std::string_view name) const { return session_.find_port(name); }
 
+  static Result<Session> start(const Device& device, const EngineOptions& options) {
+    if constexpr (kPlansForDevice) {
+      static_assert(internal::CheckGraph<G, kPortable>::kDone);  // what is wrong with the graph is said here
+      return internal::start_session(device, internal::trace<G>(), options);
+    } else {
+      return load(device, options, std::make_index_sequence<program.kernels.specs.size()>());
+    }
+  }
   template <size_t... kIndex>
-  static Result<Session> frozen(const Device& device, const EngineOptions& options, std::index_sequence<kIndex...>) {
+  static Result<Session> load(const Device& device, const EngineOptions& options, std::index_sequence<kIndex...>) {
     internal::note_constant_program();
-    std::array<std::string, kKernels> texts;
+    std::array<std::string, sizeof...(kIndex)> texts;
     (KernelText<G, kTarget, static_cast<int>(kIndex)>::append_to(texts[kIndex]), ...);
-    const std::array<std::string_view, kKernels> views = {std::string_view(texts[kIndex])...};
-    return Session::create(device, Frozen<G, kTarget>::loaded, views, options);
+    const std::array<std::string_view, sizeof...(kIndex)> views = {std::string_view(texts[kIndex])...};
+    return Session::create(device, Constant::loaded, views, options);
   }
   explicit Executable(Result<Session> session) {
     if (session.ok()) {

@@ -58,9 +58,7 @@ double worst_difference(const std::vector<double>& a, const std::vector<double>&
 int main(int argc, char** argv) {
   CLI::App app{"A transformer encoder: compiled into a GPU program by the C++ compiler, run, checked, profiled."};
   std::string adapter;
-  bool adapt = false;
   app.add_option("--adapter", adapter, "part of an adapter's name; `rlxgpu devices` lists them")->envname("RLXGPU_ADAPTER");
-  app.add_flag("--adapt", adapt, "plan again for this adapter instead of running the portable constant");
   CLI11_PARSE(app, argc, argv);
 
   Result<Device> device = open_device({.adapter = adapter});
@@ -68,7 +66,7 @@ int main(int argc, char** argv) {
   std::printf("adapter   %s\n\n", device->label().c_str());
 
   const Text text = listing(Encoder::program);
-  std::printf("program   %d layers, %d tokens of %d, made by the C++ compiler: %.*s\n", kSize.layers, kSize.rows, kSize.width,
+  std::printf("program   %d layers, %d tokens of %d, as the C++ compiler planned it for every device: %.*s\n", kSize.layers, kSize.rows, kSize.width,
               static_cast<int>(text.size()), text.view().data());
 
   std::fflush(stdout);
@@ -77,9 +75,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "\rkernels   %d of %d compiled by Dawn", p.done, p.total);
     if (p.done == p.total) std::fputs("\n", stderr);
   }};
-  Result<Encoder> made = adapt ? Encoder::adapted(*device, options) : Encoder::create(*device, options);
-  if (!made.ok()) die(made.status());
-  Encoder& encoder = *made;
+  Encoder encoder(*device, options);  // planned again, for this device
+  if (Status status = encoder.status(); !status.ok()) die(status);
 
   Builder builder;
   Model::build(builder);
@@ -112,8 +109,7 @@ int main(int argc, char** argv) {
   if (!best.ok()) die(best.status());
   std::printf("profile   best of 5 runs, GPU timestamps\n%s", tools::profile_table(*best).c_str());
   std::printf(
-      "\nNext: ./dev demo --adapt                                        kernels chosen for this adapter\n"
-      "      ./dev bazel run //rlxgpu/tools:rlxgpu -- devices          the adapters of this machine\n"
+      "\nNext: ./dev bazel run //rlxgpu/tools:rlxgpu -- devices          the adapters of this machine\n"
       "      ./dev bazel run //rlxgpu/tools:rlxgpu -- program encoder --wgsl   the kernels as text\n"
       "      docs/examples/encoder.h                                   the graph: change it and run again\n");
   return right ? 0 : 1;

@@ -59,8 +59,8 @@ void note_constant_program() {
   if (!switches().changes_variants()) return;
   static std::once_flag said;
   std::call_once(said, [] {
-    switches().say("RLXGPU_FORCE and RLXGPU_FORBID do not change an Executable<G>, whose kernels the compiler chose; "
-                   "Executable<G>::adapted(device) plans at run time and obeys them");
+    switches().say("RLXGPU_FORCE and RLXGPU_FORBID do not change an Executable<G, target>, whose kernels the compiler "
+                   "chose; Executable<G> is planned for its device and obeys them");
   });
 }
 

@@ -1,7 +1,7 @@
 // tune: measures which kernel variants are fastest on a device, for every call of a graph, and keeps the answers.
 //
 //   Result<TuneReport> report = tune<Mlp>(device, {.progress = print_progress_bar});
-//   Result<Executable<Mlp>> mlp = Executable<Mlp>::adapted(device);       // uses them, as every later process does
+//   Executable<Mlp> mlp(device);                                   // uses them, as every later process does
 //
 // Each group of the graph that has a choice runs by itself, on made-up numbers, in every variant that accepts it:
 // first to warm up, then several times with GPU timestamps; the best time counts. A variant whose result differs

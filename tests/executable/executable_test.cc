@@ -74,16 +74,46 @@ TEST_CASE("a broken device is a status, not a crash", "[gpu]") {
   CHECK(!affine.status().ok());
 }
 
-TEST_CASE("the program planned for the adapter gives what the constant one gives", "[gpu]") {
-  Executable<Affine> constant(device_or_skip());
-  Result<Executable<Affine>> adapted = Executable<Affine>::adapted(device_or_skip());
-  REQUIRE(adapted.ok());
-  for (Executable<Affine>* affine : {&constant, &*adapted}) {
-    affine->set<"w">(std::array{1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
-    affine->set<"x">(std::array{1.0f, 2.0f, 3.0f, 4.0f, -1.0f, 2.0f});
-    affine->run();
+TEST_CASE("the program planned for the device gives what the constant one gives", "[gpu]") {
+  Executable<Affine, kPortable> constant(device_or_skip());
+  Executable<Affine> planned(device_or_skip());
+  const auto run = [](auto& affine) {
+    affine.template set<"w">(std::array{1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
+    affine.template set<"x">(std::array{1.0f, 2.0f, 3.0f, 4.0f, -1.0f, 2.0f});
+    affine.run();
+    return affine.template get<"y">();
+  };
+  const auto expected = run(constant), found = run(planned);
+  REQUIRE(expected.ok());
+  REQUIRE(found.ok());
+  CHECK(*found == *expected);
+}
+
+struct Product {
+  static constexpr void build(Builder& g) {
+    g.output("y", softmax(matmul(g.input("a", f32, {64, 128}), g.input("b", f32, {128, 64}))));
   }
-  CHECK(*constant.get<"y">() == *adapted->get<"y">());
+};
+
+std::vector<std::string> labels_of(Engine& engine) {
+  const auto profile = engine.profile();
+  if (!profile.ok()) SKIP("no timestamps");
+  std::vector<std::string> labels;
+  for (const StepProfile& step : *profile) labels.push_back(step.label);
+  return labels;
+}
+
+TEST_CASE("a graph type has the kernels that the same graph made at run time has", "[gpu]") {
+  const Device device = device_or_skip();
+  DynamicGraph graph;
+  Product::build(*graph);
+  auto dynamic = Executable<DynamicGraph>::create(device, graph);
+  REQUIRE(dynamic.ok());
+  Executable<Product> planned(device);
+  Executable<Product, kPortable> constant(device);
+  const std::vector<std::string> labels = labels_of(planned.engine());
+  CHECK(labels == labels_of(dynamic->engine()));
+  CHECK(labels != labels_of(constant.engine()));  // both adapters here offer more than every device does
 }
 
 TEST_CASE("each run in flight keeps its outputs", "[gpu]") {

@@ -122,18 +122,18 @@ TEST_CASE("programs planned at run time use the file, for the calls it names onl
   CHECK(labels(folder.open(), {.tuned = false}) == before);
   CHECK(labels(open_or_skip({.cache_dir = folder.path.string(), .tuning = false})) == before);
 
-  Executable<Layers> constant(folder.open());
-  Result<Executable<Layers>> adapted = Executable<Layers>::adapted(folder.open());
-  REQUIRE(adapted.ok());
-  for (Executable<Layers>* layers : {&constant, &*adapted}) {
+  Executable<Layers, kPortable> constant(folder.open());
+  Executable<Layers> planned(folder.open());
+  const auto run = [](auto& layers) {
     std::vector<float> x(768), w(1024), v(256);
     for (size_t i = 0; i < w.size(); ++i) w[i] = 0.01f * static_cast<float>(i % 37) - 0.1f;
     for (size_t i = 0; i < x.size(); ++i) x[i] = 0.02f * static_cast<float>(i % 91) - 1.0f;
     for (size_t i = 0; i < v.size(); ++i) v[i] = 0.03f * static_cast<float>(i % 11);
-    layers->set<"x">(x), layers->set<"w0">(w), layers->set<"w1">(w), layers->set<"v">(v);
-    layers->run();
-  }
-  const auto expected = constant.get<"y">(), found = adapted->get<"y">();
+    layers.template set<"x">(x), layers.template set<"w0">(w), layers.template set<"w1">(w), layers.template set<"v">(v);
+    layers.run();
+  };
+  run(constant), run(planned);
+  const auto expected = constant.get<"y">(), found = planned.get<"y">();
   REQUIRE(expected.ok());
   REQUIRE(found.ok());
   for (size_t i = 0; i < expected->size(); ++i) CHECK(std::abs((*expected)[i] - (*found)[i]) < 1e-4f);
@@ -253,7 +253,7 @@ TEST_CASE("a variant whose probe fails is not measured", "[gpu][tuning]") {
   CHECK(absl::StrContains(log, "doubted/doubted is not used"));
 }
 
-TEST_CASE("variants are forced and forbidden by switches, in graph types planned at run time as well", "[gpu][switches]") {
+TEST_CASE("variants are forced and forbidden by switches, in graph types as well", "[gpu][switches]") {
   const Folder folder;
   choose(folder, folder.open(), kLayer, "plain");
   Switches set;
@@ -265,11 +265,10 @@ TEST_CASE("variants are forced and forbidden by switches, in graph types planned
   set.force = {{"matmul", "plain"}};
   const ScopedSwitches scoped(set);
   for (const std::string& label : labels(folder.open())) CHECK(absl::EndsWith(label, "/plain"));
-  Result<Executable<Layers>> layers = Executable<Layers>::adapted(folder.open());
-  REQUIRE(layers.ok());
-  layers->set<"w0">(std::vector<float>(1024)), layers->set<"w1">(std::vector<float>(1024));
-  layers->set<"v">(std::vector<float>(256));
-  const auto profile = layers->engine().profile();
+  Executable<Layers> layers(folder.open());
+  layers.set<"w0">(std::vector<float>(1024)), layers.set<"w1">(std::vector<float>(1024));
+  layers.set<"v">(std::vector<float>(256));
+  const auto profile = layers.engine().profile();
   if (!profile.ok()) SKIP("no timestamps");
   CHECK(absl::EndsWith((*profile)[0].label, "/plain"));
 }
@@ -281,9 +280,9 @@ TEST_CASE("a program that the compiler fixed says that switches do not change it
   set.force = {{"matmul", "plain"}};
   set.print = [&said](std::string_view line) { said.emplace_back(line); };
   const ScopedSwitches scoped(set);
-  const Executable<Layers> first(folder.open()), second(folder.open());
+  const Executable<Layers, kPortable> first(folder.open()), second(folder.open());
   REQUIRE(said.size() == 1);  // once
-  CHECK_THAT(said[0], Catch::Matchers::ContainsSubstring("Executable<G>::adapted(device)"));
+  CHECK_THAT(said[0], Catch::Matchers::ContainsSubstring("Executable<G> is planned for its device"));
 }
 
 }  // namespace
