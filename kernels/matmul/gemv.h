@@ -16,10 +16,18 @@ namespace rlxgpu {
 inline constexpr KernelFile kMatmulGemvFile(
 #include "kernels/matmul/gemv.wgsl"
 );
+inline constexpr KernelFile kMatmulGemvDotsFile(
+#include "kernels/matmul/gemv_dots.wgsl"
+);
 
 namespace gemv {
 
 inline constexpr int64_t kMostVectors = 16;
+
+// Lanes share a line, instead of having lines of their own: faster for one vector or two.
+constexpr bool by_dots(const Target& target, bool along_k, int64_t vectors, int64_t k) {
+  return along_k && target.subgroups && target.subgroup_min >= 8 && vectors <= 2 && k >= 64;
+}
 
 }  // namespace gemv
 
@@ -30,8 +38,8 @@ constexpr bool matmul_gemv_accepts(const Call& call, const Target& target) {
   return layout.m <= gemv::kMostVectors || layout.n <= gemv::kMostVectors;
 }
 
-// Where subgroups are narrower than a workgroup (SwiftShader: 4), "rows" is faster for more than one vector (16 x 1024 x
-// 1024: 23 against 31 ms; 4 x 4096 x 4096: 271 against 419).
+// Where subgroups are narrower than a workgroup (SwiftShader: 4), "rows" is faster for more than one vector (16 x 1024
+// x 1024: 23 against 31 ms; 4 x 4096 x 4096: 271 against 419).
 constexpr bool matmul_gemv_prefers(const Call& call, const Target& target) {
   if (target.adapter_class != AdapterClass::software || !matmul_gemv_accepts(call, target)) return false;
   const MatmulLayout layout = matmul_sizes(call);
@@ -49,9 +57,11 @@ constexpr void matmul_gemv_emit(Emit& e) {
   const bool eight = x_wide && per_word(e.call().operand(w_is_a ? 0 : 1).dtype) == 2 &&
                      (w_is_a ? wide_a(layout, 8) : wide_b(layout, 8)) == Wide::along_k;
   const int64_t step = eight ? 8 : 4;
-  const int64_t tile = across ? 32 : 8;  // lines of a workgroup, kEach times
+  const bool dots = gemv::by_dots(e.target(), wide_w == Wide::along_k && x_wide, vectors, layout.k);
+  const int64_t tile = dots ? 1 : across ? 32 : 8;  // lines of a workgroup, kEach times
+  const int64_t most_each = dots ? 8 : step, most_sums = dots || across ? 8 : 16;
   int64_t each = 1;
-  while (each < step && 2 * each * vectors <= (across ? 8 : 16) && 2 * each * tile * 8 <= lines * layout.batches)
+  while (each < most_each && 2 * each * vectors <= most_sums && 2 * each * tile * 8 <= lines * layout.batches)
     each *= 2;
   const int64_t line_tiles = ceil_div(lines, each * tile);
   // Eight workgroups at least, of 64 products at least.
@@ -65,26 +75,31 @@ constexpr void matmul_gemv_emit(Emit& e) {
   const Ref sums = splits > 1 ? e.scratch(f32, {splits * count}) : e.result();
   const int64_t tiles = splits * groups;
   const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
-  Dispatch dispatch = e.dispatch(kMatmulGemvFile);
+  Dispatch dispatch = e.dispatch(dots ? kMatmulGemvDotsFile : kMatmulGemvFile);
   const auto number = [&](std::string_view name, int64_t value) {
     dispatch.number(name, static_cast<uint32_t>(value));
   };
   number("kLines", lines), number("kVectors", vectors), number("kK", layout.k), number("kEach", each);
   number("kStep", step);
-  number("kWLine", w_is_a ? layout.a_row : layout.b_col), number("kWK", w_is_a ? layout.a_col : layout.b_row);
-  number("kXVector", w_is_a ? layout.b_col : layout.a_row), number("kXK", w_is_a ? layout.b_row : layout.a_col);
+  number("kWLine", w_is_a ? layout.a_row : layout.b_col), number("kXVector", w_is_a ? layout.b_col : layout.a_row);
   number("kYLine", w_is_a ? layout.n : 1), number("kYVector", w_is_a ? 1 : layout.n);
   number("kBatches", layout.batches), number("kSplitK", split_k);
   number("kTiles", tiles), number("kGridRow", grid.row);
-  dispatch.extent("products", layout.products)
-      .place("w_begin", layout.batch_shape(), layout.batch_view(w_is_a))
+  dispatch.place("w_begin", layout.batch_shape(), layout.batch_view(w_is_a))
       .place("x_begin", layout.batch_shape(), layout.batch_view(!w_is_a))
-      .flag("X_WIDE", x_wide)
-      .buffer("x", e.operand(w_is_a ? 1 : 0), x_wide ? 4 : 1)
-      .flag("ACROSS", across)
-      .flag("EIGHT", eight)
-      .flag("W_WIDE", wide_w != Wide::none)
-      .buffer("w", e.operand(w_is_a ? 0 : 1), eight ? 8 : wide_w != Wide::none ? 4 : 1)
+      .flag("EIGHT", eight);
+  if (!dots) {
+    number("kWK", w_is_a ? layout.a_col : layout.b_row), number("kXK", w_is_a ? layout.b_row : layout.a_col);
+    dispatch.extent("products", layout.products)
+        .flag("X_WIDE", x_wide)
+        .flag("ACROSS", across)
+        .flag("W_WIDE", wide_w != Wide::none);
+  }
+  dispatch.buffer("x", e.operand(w_is_a ? 1 : 0), x_wide ? 4 : 1)
+      .buffer("w", e.operand(w_is_a ? 0 : 1),
+              eight                  ? 8
+              : wide_w != Wide::none ? 4
+                                     : 1)
       .output("y", sums)
       .grid(grid.row, grid.rows);
   if (splits > 1) packed::sum_splits(e, sums, count, splits);

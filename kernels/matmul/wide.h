@@ -22,7 +22,7 @@ constexpr Wide wide_of(int64_t vector, int64_t offset, int64_t across, int64_t a
   for (const MatmulLayout::BatchAxis& axis : layout.batch) {
     if ((is_a ? axis.a : axis.b) % vector != 0) return Wide::none;
   }
-  if (along == 1 && across % vector == 0 && k % vector == 0) return Wide::along_k;
+  if (along == 1 && (across % vector == 0 || extent_across == 1) && k % vector == 0) return Wide::along_k;
   if (across == 1 && along % vector == 0 && extent_across % vector == 0) return Wide::across_k;
   return Wide::none;
 }
