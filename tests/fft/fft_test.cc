@@ -209,7 +209,8 @@ TEST_CASE("fft of long signals", "[fft][gpu]") {
 
 TEST_CASE("fft with sizes that the compiler knows", "[fft][gpu]") {
   const Device device = device_or_skip();
-  const int64_t n = GENERATE(8, 13, 60, 210, 1024, 61);  // a prime above 13: Bluestein
+  // 61 is a prime above 13 (Bluestein's method), 4096 all of the workgroup memory of most devices.
+  const int64_t n = GENERATE(8, 13, 60, 210, 1024, 4096, 61);
   if (n < 1024) {
     check_length(device, n, n < 64 ? 70 : 3, "workgroup");
   } else {
