@@ -2,6 +2,7 @@
 //
 //   ./dev bench models              // a BERT-base layer against its four products; a 6-layer decoder, token by token
 //   ./dev bench models --steps      // and the time of every step
+//   ./dev bench models --prefill    // only many tokens at once
 //
 // Programs are planned for the device, without the tuner. Times are the best of many; what is compared takes turns. A
 // token's time is that of a whole turn: its number in, a run, the next number out. What of it is outside of kernels is
@@ -23,6 +24,8 @@
 #include "docs/examples/llama.h"
 #include "docs/examples/mamba.h"
 #include "kernels/elementwise/elementwise.h"
+#include "kernels/glu/glu.h"
+#include "kernels/matmul/gated.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/movement/stored.h"
 #include "rlxgpu/dynamic.h"
@@ -93,7 +96,7 @@ void print_steps(const std::vector<StepProfile>& steps) {
 
 struct Options {
   int rounds = 15, tokens = 128;
-  bool steps = false;
+  bool steps = false, prefill = false;
 };
 
 const char* verdict(bool holds) { return holds ? "holds" : "MISSED"; }
@@ -173,6 +176,39 @@ void decoder(const Device& device, const char* name, const std::function<void(Bu
   if (options.steps) print_steps(profile);
 }
 
+// A gated unit's first half: one dispatch, or two products.
+void gated(Builder& g, int tokens, bool joined) {
+  const Tensor x = g.input("x", f32, {tokens, 512});
+  const Tensor gate = g.param("gate", f32, {512, 1408}), up = g.param("up", f32, {512, 1408});
+  g.output("y", joined ? gated_matmul(x, gate, up, Activation::silu) : swiglu(matmul(x, gate), matmul(x, up)));
+}
+
+// Many tokens at once through two layers, without a vocabulary to speak of.
+template <int kTokens>
+void prefill(const Device& device, const Options& options) {
+  constexpr examples::LlamaSize kSize = {.layers = 2, .vocabulary = 32};
+  Model model(device, examples::Llama<kSize, kTokens>::build);
+  check(model.executable().set("position", 0));
+  double best = 1e9;
+  for (int i = 0; i < options.rounds; ++i) best = std::min(best, seconds_of([&] { model.run(); }));
+  std::printf("2-layer decoder, d = 512, %3d tokens at once: %.2f ms\n", kTokens, best * 1e3);
+  if (options.steps) print_steps(model.profile(5));
+  Model joined(device, [](Builder& g) { gated(g, kTokens, true); }),
+      apart(device, [](Builder& g) { gated(g, kTokens, false); });
+  double best_joined = 1e9, best_apart = 1e9;
+  for (int i = 0; i < 3 * options.rounds; ++i) {
+    best_joined = std::min(best_joined, seconds_of([&] { joined.run(); }));
+    best_apart = std::min(best_apart, seconds_of([&] { apart.run(); }));
+  }
+  std::printf("  gate and up in one dispatch %.2f ms, in two %.2f ms\n", best_joined * 1e3, best_apart * 1e3);
+}
+
+void read_many(const Device& device, const Options& options) {
+  prefill<64>(device, options);
+  prefill<128>(device, options);
+  prefill<512>(device, options);
+}
+
 constexpr examples::LlamaSize kGreedy = {}, kSampled = {.sampled = true};
 constexpr examples::MambaSize kMamba = {.layers = 6, .width = 512, .inner = 1024, .rank = 32};
 
@@ -180,9 +216,11 @@ int run(const Options& options) {
   Result<Device> device = open_device();
   check(device.status());
   std::printf("%s\n", device->label().c_str());
+  if (options.prefill) return read_many(*device, options), 0;
   bert(*device, options);
   decoder(*device, "6-layer decoder, d = 512, greedy", examples::Llama<kGreedy, 1>::build, options, true);
   decoder(*device, "6-layer decoder, d = 512, sampled", examples::Llama<kSampled, 1>::build, options, true);
+  read_many(*device, options);
   decoder(*device, "6 layers of Mamba, d = 512", examples::Mamba<kMamba, 1>::build, options, false);
   return 0;
 }
@@ -192,6 +230,9 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   rlxgpu::Options options;
-  for (int i = 1; i < argc; ++i) options.steps = options.steps || std::string_view(argv[i]) == "--steps";
+  for (int i = 1; i < argc; ++i) {
+    options.steps = options.steps || std::string_view(argv[i]) == "--steps";
+    options.prefill = options.prefill || std::string_view(argv[i]) == "--prefill";
+  }
   return rlxgpu::run(options);
 }

@@ -13,6 +13,7 @@
 #include "catch2/generators/catch_generators_range.hpp"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/matmul/einsum.h"
+#include "kernels/matmul/gated.h"
 #include "kernels/matmul/gemm.h"
 #include "kernels/matmul/grouped.h"
 #include "kernels/matmul/matmul.h"
@@ -41,6 +42,42 @@ std::string steps_of(const Build& build) {
   return steps;
 }
 
+// Sums of k products of at most 4; silu and gelu are no steeper than 1.2; times as much again.
+Bound gated_bound(DType dtype, int64_t k) {
+  const double size = 4 * static_cast<double>(k), sums = 2.4 * 0x1p-24 * static_cast<double>(k + 16);
+  return rounding(dtype) + Bound{size * size * sums, 16 * 0x1p-24};
+}
+
+TEST_CASE("gated_matmul: two products in one", "[matmul][gpu]") {
+  const Device device = device_or_skip();
+  const char* variant = GENERATE("packed", "tiled");
+  // Rows, products, columns: ragged, whole vectors read where they are, large enough to be copied, none.
+  const auto [dtype, m, k, n] = GENERATE(table<DType, int64_t, int64_t, int64_t>(
+      {{f32, 1, 3, 5}, {f32, 33, 40, 68}, {f16, 70, 21, 50}, {bf16, 17, 8, 32}, {f32, 0, 8, 8}, {f32, 130, 520, 520}}));
+  CAPTURE(variant, name_of(dtype), m, k, n);
+  const auto build = [&, dtype = dtype, m = m, k = k, n = n](Builder& g) {
+    const Tensor x = g.input("x", dtype, {m, k}), gate = g.param("gate", dtype, {k, n});
+    g.output("silu", gated_matmul(x, gate, g.param("up", dtype, {k, n}), Activation::silu));
+    if (k > 500) return;
+    // Of another type, read where it is; what follows joins.
+    const Tensor part = slice(transpose(g.param("wide", f32, {n + 3, k + 1})), {1, 2}, {k + 1, n + 2});
+    g.output("gelu", gated_matmul(x, gate, part, Activation::gelu) * 0.5 + 1.0);
+    g.output("plain", gated_matmul(reshape(x, {1, m, k}), gate, gate, Activation::none));
+  };
+  check_agrees(device, build, {.bound = gated_bound(dtype, k), .choices = {{"gated_matmul", variant}}});
+}
+
+TEST_CASE("gated_matmul: what is wrong is said", "[matmul]") {
+  const auto message = [](DType dtype, const Shape& gate, const Shape& up) {
+    return message_of([&](Builder& g) {
+      gated_matmul(g.input("x", f32, {2, 3}), g.param("g", dtype, gate), g.param("u", f32, up), Activation::silu);
+    });
+  };
+  CHECK(message(f32, {4, 5}, {4, 5}) == "gated_matmul([2,3], [4,5], [4,5]): rows of 3 for matrices of 4");
+  CHECK(message(f32, {3, 5}, {3, 6}) == "gated_matmul([2,3], [3,5], [3,6]): the two matrices differ");
+  CHECK(message(i32, {3, 5}, {3, 5}) == "gated_matmul([2,3], i32[3,5], [3,5]): needs floats, not i32");
+}
+
 TEST_CASE("qkv: one product, three tensors, in either layout", "[matmul][gpu]") {
   const Device device = device_or_skip();
   const char* variant = GENERATE(from_range(kVariants));
@@ -50,16 +87,16 @@ TEST_CASE("qkv: one product, three tensors, in either layout", "[matmul][gpu]") 
   CAPTURE(variant, name_of(dtype), by_head, seq, dim);
   const auto build = [&, dtype = dtype, by_head = by_head, seq = seq, dim = dim](Builder& g) {
     const Tensor x = g.input("x", dtype, {2, seq, 20});
-    const auto [q, k, v] = qkv(x, g.param("w", dtype, {20, (4 + 2 * 2) * dim}),
-                               {.heads = 4, .kv_heads = 2, .dim = dim, .by_head = by_head},
-                               g.param("bias", dtype, {8 * dim}));
+    const auto [q, k, v] =
+        qkv(x, g.param("w", dtype, {20, (4 + 2 * 2) * dim}),
+            {.heads = 4, .kv_heads = 2, .dim = dim, .by_head = by_head}, g.param("bias", dtype, {8 * dim}));
     g.output("q", q), g.output("k", k), g.output("v", v);
   };
   CHECK(steps_of(build).find(' ') == std::string::npos);
   // The reference rounds the product before it adds the bias: numbers below 64.
-  check_agrees(device, build,
-               {.bound = dot_bound(dtype, 20, 4.0) + Bound{2 * 64 * epsilon_of(dtype), 0},
-                .choices = {{"matmul", variant}}});
+  check_agrees(
+      device, build,
+      {.bound = dot_bound(dtype, 20, 4.0) + Bound{2 * 64 * epsilon_of(dtype), 0}, .choices = {{"matmul", variant}}});
 }
 
 TEST_CASE("qkv: what is wrong is said", "[matmul]") {
@@ -94,11 +131,13 @@ TEST_CASE("a product is written in the layouts that its users want", "[matmul][g
          g.output("odd", slice(y, {0, 1}, {12, 20}, {1, 2}) + 1.0);
        },
        "matmul+slice+slice+add/f32/tiled"},
-      {"all of it for two groups", [](Builder& g) {
+      {"all of it for two groups",
+       [](Builder& g) {
          const Tensor y = make(g);
          g.output("relu", relu(y));
          g.output("part", sigmoid(slice(y, {3, 2}, {9, 11})));
-       }, "matmul+relu+slice+sigmoid/f32/tiled"},
+       },
+       "matmul+relu+slice+sigmoid/f32/tiled"},
       {"reversed: not", [](Builder& g) { g.output("y", reverse(make(g), {0})); }, "matmul/f32/tiled copy/f32/map"},
       {"an element twice: not",
        [](Builder& g) {
@@ -106,8 +145,7 @@ TEST_CASE("a product is written in the layouts that its users want", "[matmul][g
          g.output("y", slice(y, {0, 0}, {12, 10}) * slice(y, {0, 10}, {12, 20}));
        },
        "matmul/f32/tiled mul/f32/map"},
-      {"stretched: not",
-       [](Builder& g) { g.output("y", expand(reshape(make(g), {12, 1, 20}), {12, 3, 20}) + 1.0); },
+      {"stretched: not", [](Builder& g) { g.output("y", expand(reshape(make(g), {12, 1, 20}), {12, 3, 20}) + 1.0); },
        "matmul/f32/tiled add/f32/map"},
       {"needed by a kernel, too: not",
        [](Builder& g) {
@@ -144,7 +182,10 @@ TEST_CASE("gemm scales, transposes and adds in one dispatch", "[matmul][gpu]") {
   CAPTURE(variant);
   const auto build = [&](Builder& g) {
     const Tensor a = g.input("a", f32, {2, 13, 9}), b = g.input("b", f32, {11, 13});
-    g.output("y", gemm(a, b, {.alpha = -0.5f, .beta = 3.0f, .transpose_a = true, .transpose_b = true, .c = g.input("c", f32, {11})}));
+    g.output(
+        "y",
+        gemm(a, b,
+             {.alpha = -0.5f, .beta = 3.0f, .transpose_a = true, .transpose_b = true, .c = g.input("c", f32, {11})}));
   };
   CHECK(steps_of(build).find(' ') == std::string::npos);
   check_agrees(device, build, {.bound = dot_bound(f32, 13, 4.0) + Bound{1e-5, 0}, .choices = {{"matmul", variant}}});
@@ -156,7 +197,8 @@ TEST_CASE("lora adds a correction of low rank", "[matmul][gpu]") {
   CAPTURE(name_of(dtype));
   const auto build = [&](Builder& g) {
     const Tensor x = g.input("x", dtype, {2, 7, 24});
-    g.output("y", lora(x, g.param("w", dtype, {24, 18}), g.param("a", dtype, {24, 3}), g.param("b", dtype, {3, 18}), 0.25f));
+    g.output("y",
+             lora(x, g.param("w", dtype, {24, 18}), g.param("a", dtype, {24, 3}), g.param("b", dtype, {3, 18}), 0.25f));
   };
   // (x a) is at most 24 * 4 = 96, times b and 3 terms: 576, times 0.25; each is rounded to storage on the way.
   check_agrees(device, build, {.bound = dot_bound(dtype, 27, 4.0) + Bound{600 * epsilon_of(dtype) + 1e-4, 0}});
@@ -167,7 +209,8 @@ struct Bytes {
   std::vector<double> a, b;
   std::vector<double> sums;
 };
-Bytes byte_product(DType a, DType b, int64_t m, int64_t k, int64_t n, const std::vector<double>& za, const std::vector<double>& zb) {
+Bytes byte_product(DType a, DType b, int64_t m, int64_t k, int64_t n, const std::vector<double>& za,
+                   const std::vector<double>& zb) {
   std::mt19937 random(7);
   const auto fill = [&](DType dtype, int64_t count) {
     std::vector<double> all(static_cast<size_t>(count));
@@ -186,7 +229,8 @@ Bytes byte_product(DType a, DType b, int64_t m, int64_t k, int64_t n, const std:
 }
 
 // Outputs of a graph whose inputs a and b are given.
-std::map<std::string, std::vector<double>> run_bytes(const Device& device, const Build& build, const Bytes& bytes, const Agreement& agreement) {
+std::map<std::string, std::vector<double>> run_bytes(const Device& device, const Build& build, const Bytes& bytes,
+                                                     const Agreement& agreement) {
   DynamicGraph graph;
   build(*graph);
   REQUIRE(std::string(graph.graph().error.view()) == "");
@@ -214,10 +258,14 @@ std::map<std::string, std::vector<double>> run_bytes(const Device& device, const
 TEST_CASE("long sums of the largest bytes are exact in f32", "[matmul][gpu]") {
   const Device device = device_or_skip();
   const char* variant = GENERATE("packed", "packed_split");
-  const auto [dtype, k, largest] = GENERATE(table<DType, int64_t, double>({{i8, 1027, 127}, {i8, 2049, 127}, {u8, 515, 255}}));
+  const auto [dtype, k, largest] =
+      GENERATE(table<DType, int64_t, double>({{i8, 1027, 127}, {i8, 2049, 127}, {u8, 515, 255}}));
   CAPTURE(variant, name_of(dtype), k);
-  const auto build = [&, dtype = dtype, k = k](Builder& g) { g.output("y", matmul(g.input("a", dtype, {3, k}), g.input("b", dtype, {k, 5}))); };
-  const std::vector<double> a(static_cast<size_t>(3 * k), largest), b(static_cast<size_t>(5 * k), largest);  // odd sums above 2^24
+  const auto build = [&, dtype = dtype, k = k](Builder& g) {
+    g.output("y", matmul(g.input("a", dtype, {3, k}), g.input("b", dtype, {k, 5})));
+  };
+  const std::vector<double> a(static_cast<size_t>(3 * k), largest),
+      b(static_cast<size_t>(5 * k), largest);  // odd sums above 2^24
   check_agrees(device, build, {.bound = {}, .choices = {{"matmul", variant}}, .given = {{"a", a}, {"b", b}}});
 }
 
@@ -318,7 +366,8 @@ TEST_CASE("einsum: what it means", "[matmul][gpu]") {
   std::map<char, int64_t> extent;
   for (size_t t = 0; t < terms.size(); ++t) {
     terms[t] = spell(terms[t], row.shapes[t].rank());
-    for (size_t i = 0; i < terms[t].size(); ++i) extent[terms[t][i]] = std::max(extent[terms[t][i]], row.shapes[t][static_cast<int>(i)]);
+    for (size_t i = 0; i < terms[t].size(); ++i)
+      extent[terms[t][i]] = std::max(extent[terms[t][i]], row.shapes[t][static_cast<int>(i)]);
   }
   if (at == std::string::npos) {
     for (auto it = extent.rbegin(); it != extent.rend(); ++it) {
@@ -336,7 +385,8 @@ TEST_CASE("einsum: what it means", "[matmul][gpu]") {
   std::map<char, int64_t> value;
   const auto walk = [&](auto&& self, std::map<char, int64_t>::const_iterator letter) -> void {
     if (letter != extent.end()) {
-      for (value[letter->first] = 0; value[letter->first] < letter->second; ++value[letter->first]) self(self, std::next(letter));
+      for (value[letter->first] = 0; value[letter->first] < letter->second; ++value[letter->first])
+        self(self, std::next(letter));
       return;
     }
     double product = 1;
@@ -389,8 +439,10 @@ TEST_CASE("dot_general is einsum with numbers", "[matmul][gpu]") {
   const Device device = device_or_skip();
   const auto build = [](Builder& g) {
     const Tensor a = g.input("a", f32, {4, 2, 5, 3}), b = g.input("b", f32, {5, 6, 2});
-    g.output("y", dot_general(a, b, {.contract_a = {2}, .contract_b = {0}, .batch_a = {1}, .batch_b = {2}}));  // (2, 4, 3, 6)
-    g.output("z", einsum("abcd,ceb->bade", {a, b}) - dot_general(a, b, {.contract_a = {2}, .contract_b = {0}, .batch_a = {1}, .batch_b = {2}}));
+    g.output("y", dot_general(a, b,
+                              {.contract_a = {2}, .contract_b = {0}, .batch_a = {1}, .batch_b = {2}}));  // (2, 4, 3, 6)
+    g.output("z", einsum("abcd,ceb->bade", {a, b}) -
+                      dot_general(a, b, {.contract_a = {2}, .contract_b = {0}, .batch_a = {1}, .batch_b = {2}}));
   };
   DynamicGraph graph;
   build(*graph);
@@ -411,7 +463,8 @@ TEST_CASE("grouped_matmul: every row by its expert's matrix", "[matmul][gpu]") {
                            Sizes{9, 0, 4, 2, f32, "empty sums"}, Sizes{0, 4, 4, 2, f32, "no rows"});
   CAPTURE(variant, s.why);
   std::vector<double> experts;
-  for (int64_t i = 0; i < s.rows; ++i) experts.push_back(static_cast<double>((i * 7 + i / 3) % (s.experts + 1)) - (i % 11 == 10));  // some do not exist
+  for (int64_t i = 0; i < s.rows; ++i)
+    experts.push_back(static_cast<double>((i * 7 + i / 3) % (s.experts + 1)) - (i % 11 == 10));  // some do not exist
   const auto build = [&](Builder& g) {
     const Tensor w = g.param("w", s.dtype, {s.experts, s.n, s.k});
     const Tensor x = g.input("x", s.dtype, {s.rows, s.k});

@@ -13,8 +13,8 @@
 //   decode.run();
 //
 // The cache of a layer is one state for keys and values, so that one dispatch appends both, with rope on the keys; rope
-// on the queries joins attention. A layer is six dispatches (one more if a long cache is split), of many tokens nine:
-// then norms and gates are by themselves, and products are those of matmul, whose kernels reuse more.
+// on the queries joins attention. A layer is six dispatches (one more if a long cache is split), of many tokens eight:
+// then norms are by themselves, and products are those of matmul, whose kernels reuse more.
 #ifndef DOCS_EXAMPLES_LLAMA_H_
 #define DOCS_EXAMPLES_LLAMA_H_
 
@@ -23,8 +23,8 @@
 #include "kernels/attention/attention.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/embedding/embedding.h"
-#include "kernels/glu/glu.h"
 #include "kernels/kv_cache/kv_append.h"
+#include "kernels/matmul/gated.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/movement/movement.h"
 #include "kernels/norm/norm.h"
@@ -48,7 +48,7 @@ struct LlamaSize {
   int hidden = 1408;
   int vocabulary = 4096;
   int context = 512;
-  int few_tokens = 32;  // so many at once have norms and gates in their products; on a GPU more may be better
+  int few_tokens = 32;  // so many at once have norms in their products; on a GPU more may be better
   bool sampled = false;
 };
 
@@ -78,8 +78,7 @@ constexpr Tensor llama_layer(Builder& g, int index, Tensor x, Tensor position, D
     hidden =
         normed_linear(x, gate, {.norm = {.weight = g2, .centred = false}, .up = up, .activation = Activation::silu}).y;
   } else {
-    const Tensor y = rms_norm(x, g2);
-    hidden = swiglu(matmul(y, gate), matmul(y, up));
+    hidden = gated_matmul(rms_norm(x, g2), gate, up, Activation::silu);
   }
   return x + matmul(hidden, w("wdown", {size.hidden, d}));
 }

@@ -67,8 +67,10 @@ constexpr int64_t each_of(int64_t n, int64_t lanes, int64_t most) {
   return each;
 }
 
-constexpr void matmul_tiled_emit(Emit& e) {
-  const MatmulLayout layout = matmul_layout(e.call(), e.view(0), e.view(1));
+// The product by tiles of one matrix, or of two, the other laid out as in `up`; `give` says what is made of the sums.
+template <typename Give>
+constexpr void tiled_emit(Emit& e, const MatmulLayout& layout, int64_t matrices, const MatmulLayout& up,
+                          const Give& give) {
   const int64_t rows_each = each_of(layout.m, 16, 4), cols_each = each_of(layout.n, 16, 4);
   const int64_t tiles = layout.batches * ceil_div(layout.m, 16 * rows_each) * ceil_div(layout.n, 16 * cols_each);
   const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
@@ -78,11 +80,20 @@ constexpr void matmul_tiled_emit(Emit& e) {
       .number("kAAlongM", layout.a_col != 1 && layout.a_row == 1)
       .number("kBAlongK", layout.b_col != 1 && layout.b_row == 1)
       .number("kRowsEach", rows_each)
-      .number("kColsEach", cols_each)
+      .number("kColsEach", matrices * cols_each)
+      .number("kMatrices", matrices)
+      .number("kURow", static_cast<uint32_t>(up.b_row))
+      .number("kUCol", static_cast<uint32_t>(up.b_col))
       .number("kTiles", tiles)
       .number("kGridRow", grid.row)
-      .output("y", e.result())
-      .grid(grid.row, grid.rows);
+      .flag("GATED", matrices > 1);
+  give(dispatch);
+  dispatch.output("y", e.result()).grid(grid.row, grid.rows);
+}
+
+constexpr void matmul_tiled_emit(Emit& e) {
+  tiled_emit(e, matmul_layout(e.call(), e.view(0), e.view(1)), 1, {},
+             [](Dispatch& dispatch) { dispatch.slot("fetch").slot("gate"); });
 }
 
 constexpr bool matmul_rows_accepts(const Call& call, const Target& target) {

@@ -40,9 +40,10 @@ struct Tiling {
 
 // A step costs as much as its rows and six more (measured on lavapipe), so a few rows beyond a multiple of 32 are
 // better spread over tiles of fewer rows.
-constexpr int64_t rows_for(int64_t m) {
+constexpr int64_t rows_for(int64_t m, int64_t most = 32) {
   int64_t best = 4, best_cost = 0;
   for (int64_t rows : {32, 24, 16, 12, 8, 4}) {
+    if (rows > most) continue;
     const int64_t cost = ceil_div(m, rows) * (rows + 6);
     if (best_cost == 0 || cost < best_cost) best = rows, best_cost = cost;
   }
@@ -56,9 +57,9 @@ constexpr bool is_broadcast(const MatmulLayout& layout, bool of_a) {
   return true;
 }
 
-constexpr Tiling tiling_of(const MatmulLayout& layout, int64_t splits) {
+constexpr Tiling tiling_of(const MatmulLayout& layout, int64_t splits, int64_t most_rows = 32) {
   Tiling tiling;
-  tiling.rows = rows_for(layout.m);
+  tiling.rows = rows_for(layout.m, most_rows);
   tiling.tiles_m = ceil_div(layout.m, tiling.rows);
   tiling.tiles_n = ceil_div(layout.n, 32);
   const int64_t steps = layout.k == 0 ? 1 : ceil_div(layout.k, 4);
@@ -126,8 +127,8 @@ constexpr void sum_splits(Emit& e, Ref parts, int64_t count, int64_t splits) {
 
 // b is read where it is when it is whole vectors of f32, one after another, and a copy gains nothing: because it is so
 // small that it stays in the caches, or because it is used for few rows only.
-constexpr bool b_in_place(const Call& call, const MatmulLayout& l, const Tiling& tiling) {
-  if (call.operand(1).dtype != f32 || l.products.symbol >= 0 || 4 * tiling.steps != l.k) return false;
+constexpr bool b_in_place(DType dtype, const MatmulLayout& l, const Tiling& tiling) {
+  if (dtype != f32 || l.products.symbol >= 0 || 4 * tiling.steps != l.k) return false;
   if (l.n % 4 != 0 || (l.k * l.n > 512 * 512 && l.m > 128) || l.b_offset != 0 || l.b_col != 1 || l.b_row != l.n)
     return false;
   for (int i = 0; i + 1 < MatmulLayout::kBatchAxes; ++i) {
@@ -137,18 +138,31 @@ constexpr bool b_in_place(const Call& call, const MatmulLayout& l, const Tiling&
   return axis.b == 0 || axis.b == l.k * l.n;
 }
 
-constexpr void emit(Emit& e, const MatmulLayout& layout, const Tiling& tiling) {
-  const bool in_place = b_in_place(e.call(), layout, tiling);
+// A second matrix that is multiplied along with b, and what is made of the two sums (gated.h).
+struct Gate {
+  int operand = -1;
+  MatmulLayout layout;
+  std::string_view text;  // fn gate(sum : vec4f, up : vec4f) -> vec4f
+  Functions functions;    // that it calls
+};
+
+constexpr void emit(Emit& e, const MatmulLayout& layout, const Tiling& tiling, const Gate& gate = {}) {
+  const bool gated = gate.operand >= 0;
+  const bool in_place = b_in_place(e.call().operand(1).dtype, layout, tiling) &&
+                        (!gated || b_in_place(e.call().operand(gate.operand).dtype, gate.layout, tiling));
   const Ref a = pack(e, layout, tiling, true, e.operand(0));
   const Ref b = in_place ? e.operand(1) : pack(e, layout, tiling, false, e.operand(1));
+  const Ref up = !gated     ? b
+                 : in_place ? e.operand(gate.operand)
+                            : pack(e, gate.layout, tiling, false, e.operand(gate.operand));
   const int64_t a_matrix = tiling.tiles_m * tiling.steps * tiling.rows;
   const int64_t b_matrix = in_place ? layout.k * layout.n / 4 : tiling.tiles_n * tiling.steps * 32;
   const int64_t count = layout.batches * layout.m * layout.n;
   const int64_t tiles = tiling.splits * layout.batches * tiling.tiles_m * tiling.tiles_n;
   const Ref sums = tiling.splits > 1 ? e.scratch(f32, {tiling.splits * count}) : e.result();
   const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
-  e.dispatch(kMatmulPackedFile)
-      .type("Result", tiling.splits > 1 ? Register::f32 : register_of(e.call().result().dtype))
+  Dispatch dispatch = e.dispatch(kMatmulPackedFile);
+  dispatch.type("Result", tiling.splits > 1 ? Register::f32 : register_of(e.call().result().dtype))
       .number("kM", layout.m)
       .number("kN", layout.n)
       .number("kSteps", tiling.steps)
@@ -161,11 +175,17 @@ constexpr void emit(Emit& e, const MatmulLayout& layout, const Tiling& tiling) {
       .number("kBRow", in_place ? layout.n / 4 : 8)
       .number("kSplitSteps", tiling.steps / tiling.splits)
       .number("kBatches", layout.batches)
+      .boolean("kGated", gated)
       .number("kRows", tiling.rows)
       .number("kTiles", tiles)
       .number("kGridRow", grid.row)
       .raw("a", a)
       .raw("b", b)
+      .flag("GATED", gated);
+  if (gated) dispatch.raw("u", up);
+  give_functions(dispatch, gate.functions);
+  dispatch.slot("up", gated ? std::string_view() : "fn up(i : u32) -> vec4f { return vec4f(); }")
+      .slot("gate", gate.text)
       .output("y", sums)
       .grid(grid.row, grid.rows);
   if (tiling.splits > 1) sum_splits(e, sums, count, tiling.splits);

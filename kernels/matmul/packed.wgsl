@@ -11,7 +11,8 @@
 // of a loaded by all lanes alike: 54); every trip of the loop blends each sum with its old value, so trips must be
 // fat (four products 57, eight 64), but not fatter than the cache of decoded instructions (32 rows 64, 64 rows 44, 16
 // rows 58); arrays of unknown size 55; a loop whose end is computed 10 % less; subgroupBroadcast asks whether the
-// lane is there (58). Loops are unrolled because they are as long as the array of the sums.
+// lane is there (58). Loops are unrolled because they are as long as the array of the sums. If kGated, a second matrix u is
+// multiplied along with b, by half as many rows, so that a trip is as fat; what is stored is made of both sums.
 enable subgroups;
 //#params
 alias Result = f32;       // or the integers of bytes' products, whose sums are exact in f32
@@ -28,6 +29,7 @@ const kBStep = 32u;
 const kBRow = 8u;
 const kSplitSteps = 16u;   // of a workgroup; others add the rest
 const kBatches = 1u;
+const kGated = false;
 const kRows = 32u;
 const kTiles = 4u;
 const kGridRow = 4u;       // workgroups in one row of the grid
@@ -42,6 +44,17 @@ alias Sums = array<mat4x4f, kRows / 4u>;  // four columns of four rows
 //#raw b
 @group(0) @binding(1) var<storage, read> b : array<vec4f, kBVectors>;
 //#end
+//#if GATED
+//#raw u
+@group(0) @binding(3) var<storage, read> u : array<vec4f, kBVectors>;
+//#end
+//#end
+//#slot up
+fn up(i : u32) -> vec4f { return u[i]; }
+//#end
+//#slot gate
+fn gate(sum : vec4f, up : vec4f) -> vec4f { return sum * up; }
+//#end
 //#output y
 @group(0) @binding(2) var<storage, read_write> y : array<f32>;
 fn y_put(i : u32, v : f32) { y[i] = v; }
@@ -53,20 +66,31 @@ fn y_put4(i : u32, v : vec4f) {
 }
 //#end
 
-fn row(u : vec4f, v : mat4x4f) -> vec4f { return (u.x * v[0] + u.y * v[1]) + (u.z * v[2] + u.w * v[3]); }
+fn row(x : vec4f, v : mat4x4f) -> vec4f { return (x.x * v[0] + x.y * v[1]) + (x.z * v[2] + x.w * v[3]); }
 
-fn add(sums : ptr<function, Sums>, at : u32, bt : u32) {
+fn add(sums : ptr<function, Sums>, ups : ptr<function, Sums>, at : u32, bt : u32) {
   let v = mat4x4f(b[bt], b[bt + kBRow], b[bt + 2u * kBRow], b[bt + 3u * kBRow]);
+  var w : mat4x4f;
+  if (kGated) { w = mat4x4f(up(bt), up(bt + kBRow), up(bt + 2u * kBRow), up(bt + 3u * kBRow)); }
   for (var i = 0u; i < kRows / 4u; i++) {
-    let u = a[at + 4u * i];
-    sums[i][0] += row(quadBroadcast(u, 0u), v);
-    sums[i][1] += row(quadBroadcast(u, 1u), v);
-    sums[i][2] += row(quadBroadcast(u, 2u), v);
-    sums[i][3] += row(quadBroadcast(u, 3u), v);
+    let four = a[at + 4u * i];
+    let x = mat4x4f(quadBroadcast(four, 0u), quadBroadcast(four, 1u), quadBroadcast(four, 2u), quadBroadcast(four, 3u));
+    sums[i][0] += row(x[0], v);
+    sums[i][1] += row(x[1], v);
+    sums[i][2] += row(x[2], v);
+    sums[i][3] += row(x[3], v);
+    if (kGated) {
+      ups[i][0] += row(x[0], w);
+      ups[i][1] += row(x[1], w);
+      ups[i][2] += row(x[2], w);
+      ups[i][3] += row(x[3], w);
+    }
   }
 }
 
-fn put(sum : vec4f, batch : u32, m : u32, n : u32) {
+fn put(products : vec4f, ups : vec4f, batch : u32, m : u32, n : u32) {
+  var sum = products;
+  if (kGated) { sum = gate(products, ups); }
   let at = (batch * kM + m) * kN + n;
   if (m < kM && n < kN) {
     if (kN % 4u == 0u) {
@@ -84,25 +108,28 @@ fn put(sum : vec4f, batch : u32, m : u32, n : u32) {
 fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) lane : u32,
         @builtin(subgroup_invocation_id) id : u32) {
   let tile = group.y * kGridRow + group.x;
-  let tile_n = tile % kTilesN;
-  let tile_m = (tile / kTilesN) % kTilesM;
+  // One after another along n, or along m if kGated: then two strips of columns stay in the caches.
+  let along = select(kTilesN, kTilesM, kGated);
+  let tile_n = select(tile % along, (tile / along) % kTilesN, kGated);
+  let tile_m = select((tile / along) % kTilesM, tile % along, kGated);
   let batch = tile / (kTilesN * kTilesM);  // of all splits
   let split = batch / kBatches;
   let a0 = batch % kBatches * kABatch + (tile_m * kSteps + split * kSplitSteps) * kRows + id % 4u;
   let b0 = batch % kBatches * kBBatch + tile_n * kBTile + split * kSplitSteps * kBStep + lane;
   var sums : Sums;
+  var ups : Sums;
   for (var step = 0u; step < kSplitSteps; step += 2u) {
-    add(&sums, a0 + step * kRows, b0 + step * kBStep);
-    add(&sums, a0 + (step + 1u) * kRows, b0 + (step + 1u) * kBStep);
+    add(&sums, &ups, a0 + step * kRows, b0 + step * kBStep);
+    add(&sums, &ups, a0 + (step + 1u) * kRows, b0 + (step + 1u) * kBStep);
   }
   let m = tile_m * kRows;
   let n = tile_n * 32u + lane * 4u;
   if (tile >= kTiles) { return; }
   for (var i = 0u; i < kRows / 4u; i++) {
-    put(sums[i][0], batch, m + 4u * i, n);
-    put(sums[i][1], batch, m + 4u * i + 1u, n);
-    put(sums[i][2], batch, m + 4u * i + 2u, n);
-    put(sums[i][3], batch, m + 4u * i + 3u, n);
+    put(sums[i][0], ups[i][0], batch, m + 4u * i, n);
+    put(sums[i][1], ups[i][1], batch, m + 4u * i + 1u, n);
+    put(sums[i][2], ups[i][2], batch, m + 4u * i + 2u, n);
+    put(sums[i][3], ups[i][3], batch, m + 4u * i + 3u, n);
   }
 }
 //)wgsl"

@@ -14,7 +14,7 @@
 
 #include <string_view>
 
-#include "kernels/elementwise/functions.h"
+#include "kernels/elementwise/activation_slot.h"
 #include "kernels/norm/normed_linear_reference.h"
 #include "rlxgpu/compile/emit.h"
 #include "rlxgpu/compile/lower.h"
@@ -52,17 +52,6 @@ constexpr void normed_linear_infer(Infer& infer) {
   y.set(x.rank() - 1, w.dim(1));
   infer.result(infer.dtype(0), y);
   if (attrs.keep) infer.result(infer.dtype(0), x);
-}
-
-constexpr std::string_view act_text(Activation activation) {
-  switch (activation) {
-    case Activation::gelu:
-      return "fn act(v : f32) -> f32 { return rlx_gelu(v); }";
-    case Activation::silu:
-      return "fn act(v : f32) -> f32 { return v / (1.0f + rlx_exp(-v)); }";
-    default:
-      return {};
-  }
 }
 
 namespace normed_linear_internal {
@@ -103,8 +92,7 @@ constexpr void give_operands(Dispatch& dispatch, const Emit& e, int width, bool 
       .slot("up_of", attrs.up >= 0 ? kAsInFile : kNoUp[width == 4 || tiled])
       .slot("keep", attrs.keep ? kAsInFile : "fn keep(i : u32, v : f32) {}")
       .slot("act", act_text(attrs.activation));
-  if (attrs.activation != Activation::none) dispatch.functions(kExpFunctions);
-  if (attrs.activation == Activation::gelu) dispatch.functions(kErfFunctions);
+  give_functions(dispatch, act_functions(attrs.activation));
 }
 
 struct Few {

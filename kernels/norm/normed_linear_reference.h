@@ -8,11 +8,10 @@
 #include <span>
 #include <vector>
 
+#include "kernels/elementwise/activation_slot.h"
 #include "rlxgpu/reference/call.h"
 
 namespace rlxgpu {
-
-enum class Activation : uint8_t { none, gelu, silu };
 
 // Operands: x, w, then the norm's scale and shift, up and bias, those that there are.
 struct NormedLinearAttrs {
@@ -56,8 +55,7 @@ inline void normed_linear_reference(reference::Call& call) {
         sum += normal[static_cast<size_t>(i)] * w[i * n + j];
         if (attrs.up >= 0) up += normal[static_cast<size_t>(i)] * call.operand(attrs.up)[i * n + j];
       }
-      if (attrs.activation == Activation::gelu) sum = 0.5 * sum * (1 + std::erf(sum / std::sqrt(2.0)));
-      if (attrs.activation == Activation::silu) sum = sum / (1 + std::exp(-sum));
+      sum = activated(attrs.activation, sum);
       call.result()[row * n + j] = attrs.up >= 0 ? sum * up : sum;
     }
   }

@@ -54,6 +54,13 @@ class Emit {
   std::string_view variant_;
 };
 
+// WGSL functions that an epilogue calls.
+constexpr void give_functions(Dispatch& dispatch, const Functions& functions) {
+  for (int i = 0; i < Functions::size(); ++i) {
+    if (!functions[i].empty()) dispatch.functions(functions[i]);
+  }
+}
+
 }  // namespace rlxgpu
 
 #include "rlxgpu/compile/lower.h"  // defines what is declared above

@@ -6,6 +6,8 @@
 //      | | # | # | # |  x   | |   | # |   |     of c, 16 apart in both directions, so that neighbours
 //      v |   |   |   |      v |   | # |   |     read and write neighbouring addresses.
 //        +---+---+---+        +---+---+---+     Rows and columns beyond the edges are staged as zeros.
+// Of two matrices (kMatrices) the halves of b's block are the same columns of both, so that an invocation has both sums
+// of an element.
 alias Acc = f32;           // floats are summed in f32, integers in 32 bits
 const kM = 33u;
 const kN = 20u;
@@ -18,6 +20,9 @@ const kAAlongM = 0u;       // 1: neighbours in a's memory are neighbours along m
 const kBAlongK = 0u;       // 1: neighbours in b's memory are neighbours along k
 const kRowsEach = 4u;
 const kColsEach = 2u;
+const kMatrices = 1u;      // 2: y is made of the sums of b and of u
+const kURow = 0u;         // between neighbours along k in u
+const kUCol = 0u;          // between neighbours along n in u
 const kTiles = 1u;
 const kGridRow = 1u;       // workgroups in one row of the grid
 fn products() -> u32 { return 64u; }
@@ -30,13 +35,18 @@ fn b_begin(i : u32) -> u32 {
 const kTileM = 16u * kRowsEach;
 const kTileN = 16u * kColsEach;
 const kTileK = 16u;
+const kOwnN = kTileN / kMatrices;  // columns of c
 const kTilesM = (kM + kTileM - 1u) / kTileM;
-const kTilesN = (kN + kTileN - 1u) / kTileN;
+const kTilesN = (kN + kOwnN - 1u) / kOwnN;
 const_assert kTileK * (kTileM + kTileN) * 4u <= 16384u;  // workgroup memory, default limit
 @group(0) @binding(0) var<storage, read> a : array<f32>;
 fn a_load(i : u32) -> f32 { return a[i]; }
 @group(0) @binding(1) var<storage, read> b : array<f32>;
 fn b_load(i : u32) -> f32 { return b[i]; }
+fn fetch(matrix : u32, begin : u32, k : u32, n : u32) -> Acc { return b_load(begin + k * kBRow + n * kBCol); }
+
+fn gate(sum : Acc, up : Acc) -> Acc { return sum; }
+
 fn y_map(i : u32, v : f32) -> f32 {
   let c0 = i % 20u;
   let t1 = b2[c0];
@@ -58,7 +68,7 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
   if (tile >= kTiles) { return; }  // the same for the whole workgroup
   let batch = tile / (kTilesM * kTilesN);
   let m0 = ((tile / kTilesN) % kTilesM) * kTileM;
-  let n0 = (tile % kTilesN) * kTileN;
+  let n0 = (tile % kTilesN) * kOwnN;
   let at = vec2u(a_begin(batch), b_begin(batch));
   let row = id / 16u;
   let col = id % 16u;
@@ -76,7 +86,7 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
       let n = select(e % kTileN, e / kTileK, kBAlongK == 1u);
       let k = select(e / kTileN, e % kTileK, kBAlongK == 1u);
       var v = Acc(0);
-      if (n0 + n < kN && k0 + k < products()) { v = b_load(at.y + (k0 + k) * kBRow + (n0 + n) * kBCol); }
+      if (n0 + n % kOwnN < kN && k0 + k < products()) { v = fetch(n / kOwnN, at.y, k0 + k, n0 + n % kOwnN); }
       tile_b[k][n] = v;
     }
     workgroupBarrier();
@@ -91,10 +101,10 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
     workgroupBarrier();  // the next step overwrites both blocks
   }
   for (var i = 0u; i < kRowsEach; i++) {
-    for (var j = 0u; j < kColsEach; j++) {
+    for (var j = 0u; j < kColsEach / kMatrices; j++) {
       let m = m0 + row + 16u * i;
       let n = n0 + col + 16u * j;
-      if (m < kM && n < kN) { y_put((batch * kM + m) * kN + n, sums[i][j]); }
+      if (m < kM && n < kN) { y_put((batch * kM + m) * kN + n, gate(sums[i][j], sums[i][kColsEach / kMatrices * (kMatrices - 1u) + j])); }
     }
   }
 }

@@ -61,8 +61,21 @@ TEST_CASE("steps of a layer", "[models]") {
   STATIC_REQUIRE(Executable<Decode>::program.steps.size() == 4 + 6 * kLlama.layers);
   const auto steps = []<typename G>(G) { return compile(graph_of<G>(), kPortable).steps.size(); };
   CHECK(steps(examples::Bert<kBertApart>()) == 1 + 7 * kBert.layers);
-  CHECK(steps(Prefill()) == 4 + 9 * kLlama.layers);
+  CHECK(steps(Prefill()) == 4 + 8 * kLlama.layers);
   CHECK(steps(FusedPrefill()) == 4 + 6 * kLlama.layers);
+}
+
+// Of the sizes and choices that the example has by itself.
+TEST_CASE("a layer of Llama is at most eight dispatches, however many tokens it reads", "[models]") {
+  const auto check = []<int kTokens>() {
+    constexpr examples::LlamaSize kSize = {.layers = 2, .vocabulary = 64, .context = 128};
+    CAPTURE(kTokens);
+    CHECK(compile(graph_of<examples::Llama<kSize, kTokens>>(), kPortable).steps.size() <= 4 + 8 * kSize.layers);
+  };
+  check.operator()<1>();
+  check.operator()<8>();
+  check.operator()<33>();
+  check.operator()<128>();
 }
 
 // What a program needs beside weights, inputs and outputs.
