@@ -39,6 +39,7 @@ constexpr void attention_three_emit(Emit& e) {
   const Ref q = q_in_memory != nullptr ? e.operand(0) : e.dense(0);
   const HeadView q_view(q_in_memory != nullptr ? *q_in_memory : View{0, dense_strides(q_shape)}, q_shape,
                         attrs.sequence_first);
+  const bool all_seen = !attrs.causal && attrs.window == 0 && attrs.length < 0 && sizes.keys.symbol < 0;
   const Ref p = e.scratch(f32, {rows * pitch * 4}), sums = e.scratch(f32, {rows});
   if (vectors > 0) {
     const int64_t tiles = heads * blocks * ceil_div(vectors, lanes);
@@ -51,6 +52,7 @@ constexpr void attention_three_emit(Emit& e) {
         .number("kPVectors", rows * pitch)
         .number("kPitch", pitch)
         .number("kLanes", lanes)
+        .boolean("kAllSeen", all_seen)
         .number("kTiles", tiles)
         .number("kGridRow", grid.row)
         .raw("p", p, true)
@@ -60,7 +62,6 @@ constexpr void attention_three_emit(Emit& e) {
     const FoldedGrid grid = fold_grid(rows, e.target().max_groups);
     Dispatch dispatch = e.dispatch(kAttentionWeightsFile);
     give_range(dispatch, e);
-    const bool all_seen = !attrs.causal && attrs.window == 0 && attrs.length < 0 && sizes.keys.symbol < 0;
     const bool held = all_seen && sizes.keys.extent % (4 * lanes) == 0 && vectors <= 32 * lanes && software;
     dispatch.number("kBlock", block)
         .number("kPVectors", rows * pitch)

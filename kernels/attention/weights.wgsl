@@ -84,7 +84,8 @@ fn weight(s : vec4f, most : f32) -> vec4f {
 
 @compute @workgroup_size(kLanes)
 fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) lane : u32) {
-  let index = min(group.y * kGridRow + group.x, kRowsInAll - 1u);  // a row too many does what the last one does
+  let place = group.y * kGridRow + group.x;
+  let index = select(min(place, kRowsInAll - 1u), place, kRowsInAll % kGridRow == 0u);  // a row too many is the last one again
   let row = index % kRows;
   let block = row / kBlock * kBlock;
   let seen = key_range(block / kGroup, (min(block + kBlock, kRows) - 1u) / kGroup, key_count(index / (kRows * kKvHeads)));
