@@ -5,11 +5,22 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "catch2/catch_test_macros.hpp"
+#include "kernels/attention/attention.h"
+#include "kernels/conv/conv.h"
 #include "kernels/elementwise/elementwise.h"
+#include "kernels/matmul/gated.h"
 #include "kernels/movement/movement.h"
+#include "kernels/norm/norm.h"
+#include "kernels/norm/normed_linear.h"
+#include "kernels/pool/pool.h"
+#include "kernels/rope/rope.h"
+#include "kernels/sort/sort.h"
 #include "rlxgpu/reference/interpreter.h"
 #include "tests/support/gpu.h"
 
@@ -54,6 +65,23 @@ inline constexpr OpDef kSlipped = [] {  // a view that starts one element late
   return op;
 }();
 
+inline constexpr OpDef kFarsighted = [] {  // the device takes a window for one that is wider by one key
+  OpDef op = kAttention;
+  op.name = "farsighted";
+  op.reference = [](reference::Call& call) {
+    std::vector<int64_t> attrs(call.attrs.begin(), call.attrs.end());
+    --attrs[2];
+    call.attrs = attrs;
+    attention_reference(call);
+  };
+  return op;
+}();
+
+Tensor make_farsighted(Generator& f) {
+  const Tensor x = f.source(f32, {1, 2, 5, 8});
+  if (!f.moderate({x})) return x;
+  return apply(kFarsighted, {x, x, x}, {0, 0, 3, attr_of(0.5f), 0, 0, 0, 0}, kHere);
+}
 Tensor make_swapped_sub(Generator& f) {
   const Tensor a = f.any_float();
   return apply(kSwappedSub, {a, f.beside(a)}, kHere);
@@ -76,6 +104,20 @@ void check_is_found(const Maker& wrong) {
 
 TEST_CASE("a wrong map is found and shrunk", "[fuzz][gpu]") { check_is_found({12, make_swapped_sub}); }
 TEST_CASE("a wrong view is found and shrunk", "[fuzz][gpu]") { check_is_found({12, make_slipped}); }
+TEST_CASE("a wrong window of attention is found and shrunk", "[fuzz][gpu]") { check_is_found({12, make_farsighted}); }
+
+TEST_CASE("what networks are made of is in the programs", "[fuzz]") {
+  std::map<std::string_view, int> uses;
+  for (uint64_t seed = 20260101; seed < 20260101 + 300; ++seed) {
+    const DynamicGraph graph = random_graph(seed);
+    for (const Node& node : graph.graph().nodes) uses[node.kind == NodeKind::op ? node.op->name : ""] += 1;
+  }
+  for (const OpDef* op :
+       {&kAttention, &kLayerNorm, &kRmsNorm, &kRope, &kConv, &kPool, &kArgsort, &kGatedMatmul, &kNormedLinear}) {
+    CAPTURE(op->name);
+    CHECK(uses[op->name] >= 5);
+  }
+}
 
 TEST_CASE("values without errors are those of the interpreter", "[fuzz]") {
   for (uint64_t seed = 1; seed <= 100; ++seed) {

@@ -137,6 +137,17 @@ class Generator {
     if (useful(values_.value(result.id())) || random.chance(0.1)) pool_.push_back(result);
     last_ = result;
   }
+  // Floats that are all finite and none of them large; whatever else it is.
+  bool moderate(std::initializer_list<Tensor> tensors) {
+    values_.run();
+    for (const Tensor t : tensors) {
+      if (!t.valid()) return false;
+      for (const double v : values_.value(t.id()).data) {
+        if (is_float(t.dtype()) && !(std::fabs(v) <= 20)) return false;
+      }
+    }
+    return true;
+  }
   Tensor last() const { return last_; }
   const std::vector<Tensor>& pool() const { return pool_; }
 

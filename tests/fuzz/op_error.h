@@ -10,16 +10,24 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "kernels/attention/attention.h"
+#include "kernels/conv/conv.h"
 #include "kernels/elementwise/accuracy.h"
 #include "kernels/elementwise/elementwise.h"
+#include "kernels/matmul/gated.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/movement/generate.h"
+#include "kernels/norm/norm.h"
+#include "kernels/norm/normed_linear.h"
+#include "kernels/pool/pool.h"
 #include "kernels/reduce/arg.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/resize/resize.h"
+#include "kernels/rope/rope.h"
 #include "kernels/scan/scan.h"
 #include "kernels/scatter/scatter.h"
 #include "kernels/softmax/softmax.h"
+#include "kernels/sort/sort.h"
 #include "rlxgpu/graph/op.h"
 #include "rlxgpu/reference/call.h"
 
@@ -38,6 +46,12 @@ inline bool is_one_of(const OpDef& op, std::initializer_list<const OpDef*> ops) 
   return std::find(ops.begin(), ops.end(), &op) != ops.end();
 }
 
+inline double largest_of(const reference::Array& array) {
+  double largest = 0;
+  for (const double v : array.data) largest = std::max(largest, std::fabs(v));
+  return largest;
+}
+
 // Maps that choose, move or round numbers: all that are not in accuracy.h, apart from + - *.
 inline OpError error_of_map(const reference::Call& call) {
   const OpDef& op = *call.op;
@@ -45,6 +59,9 @@ inline OpError error_of_map(const reference::Call& call) {
   if (&op == &kCast) return {.result_ulps = 1, .rounds = true};  // a large integer becomes either neighbour
   if (&op == &kResizeFew) {  // a sum of products; a weight of 0 does not hide an infinity
     return {.operand_ulps = static_cast<double>(call.operand(2).shape[0]), .result_ulps = 1, .fragile = true};
+  }
+  if (&op == &kRope) {  // sine and cosine of an angle are good to a few ulps of 1 (tests/transformer_ops_test.cc)
+    return {.operand_ulps = 4, .result_ulps = 1, .absolute = 12 * 0x1p-23 * largest_of(call.operand(0))};
   }
   if (&op == &kIota) return {.operand_ulps = 1, .result_ulps = 1};
   if (is_one_of(op, {&kAdd, &kSub, &kMul, &kFma})) {
@@ -64,7 +81,18 @@ inline OpError error_of_map(const reference::Call& call) {
 // Terms that make one number of the result.
 inline double terms_of(const reference::Call& call) {
   const Shape& shape = call.operand(0).shape;
-  if (call.op == &kMatmul) return static_cast<double>(shape[shape.rank() - 1]);
+  if (is_one_of(*call.op, {&kMatmul, &kGatedMatmul, &kNormedLinear}))
+    return static_cast<double>(shape[shape.rank() - 1]);
+  if (call.op == &kConv)
+    return static_cast<double>(call.operand(1).count()) / static_cast<double>(call.operand(1).shape[0]);
+  if (call.op == &kPool) return 9;  // windows of 3 x 3 at most
+  if (call.op == &kAttention) {     // products of a score, and keys
+    const AttentionSizes sizes(shape, call.operand(1).shape, call.operand(2).shape, call.attr(0) != 0);
+    return static_cast<double>(sizes.size + sizes.keys.extent);
+  }
+  if (is_one_of(*call.op, {&kLayerNorm, &kRmsNorm})) {
+    return static_cast<double>(shape.count(static_cast<int>(call.attr(0)), static_cast<int>(call.attr(1))));
+  }
   if (call.operand(0).count() > call.result().count())
     return static_cast<double>(call.operand(0).count()) /
            std::max<double>(1, static_cast<double>(call.result().count()));
@@ -76,12 +104,14 @@ inline double terms_of(const reference::Call& call) {
 // Kernels add n terms up in some order. The driver's logarithm is only good to an absolute error.
 inline OpError error_of_kernel(const reference::Call& call) {
   const OpDef& op = *call.op;
-  if (is_one_of(op, {&kReduceMax, &kReduceMin, &kArgmax, &kArgmin, &kCummax, &kCummin})) return {};
+  if (is_one_of(op, {&kReduceMax, &kReduceMin, &kArgmax, &kArgmin, &kCummax, &kCummin, &kArgsort})) return {};
+  if (&op == &kPool && call.attr(0) == static_cast<int64_t>(PoolKind::max)) return {};
   const bool scatters = is_one_of(op, {&kScatterElements, &kScatterNd});
   if (scatters && call.attr(0) != static_cast<int64_t>(Scatter::add) &&
       call.attr(0) != static_cast<int64_t>(Scatter::mul))
     return {};
-  const bool exponential = is_one_of(op, {&kSoftmax, &kLogSoftmax, &kLogSumExp});
+  const bool exponential =
+      is_one_of(op, {&kSoftmax, &kLogSoftmax, &kLogSumExp, &kAttention, &kGatedMatmul, &kNormedLinear});
   return {.operand_ulps = 0.5 + 0.5 * std::sqrt(terms_of(call)),
           .result_ulps = exponential ? 6.0 : 1.0,
           .absolute = exponential ? 4 * 0x1p-24 : 0.0};

@@ -17,6 +17,7 @@
 #include "tests/fuzz/generator.h"
 #include "tests/fuzz/layer_makers.h"
 #include "tests/fuzz/movement_makers.h"
+#include "tests/fuzz/network_makers.h"
 #include "tests/fuzz/trial.h"
 
 namespace rlxgpu::fuzz {
@@ -32,7 +33,9 @@ inline constexpr Maker kMakers[] = {
     {4, make_reshape},      {5, make_transpose},  {6, make_slice},       {4, make_expand},     {3, make_pad},
     {3, make_roll},         {4, make_concat},     {4, make_gather},      {2, make_generated},  {8, make_reduction},
     {2, make_arg},          {4, make_softmax},    {7, make_matmul},      {3, make_scan},       {3, make_scatter},
-    {6, make_layers},       {3, make_accumulate}, {3, make_resize},
+    {6, make_layers},       {3, make_accumulate}, {3, make_resize},      {4, make_attention},  {4, make_norm},
+    {2, make_rope},         {3, make_conv},       {2, make_pool},        {3, make_rearranged}, {3, make_gated},
+    {2, make_sort},
 };
 
 inline Tensor make_one(Generator& generator, std::span<const Maker> makers) {
