@@ -25,8 +25,10 @@
 #include "benchmarks/isa/gpu_compiler.h"
 #include "benchmarks/isa/listing.h"
 #include "kernels/attention/attention.h"
+#include "kernels/conv/conv.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/fft/fft.h"
+#include "kernels/matmul/gated.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/movement/movement.h"
 #include "kernels/norm/norm.h"
@@ -152,6 +154,26 @@ const OpCase kOpCases[] = {
        g.output("y", normed_linear(g.input("x", f32, {64, 768}), weight(g, "w", {768, 3072}),
                                    {.activation = Activation::gelu})
                          .y);
+     }},
+    {"gated_matmul 512x512x1408", &kGatedMatmul,
+     [](Builder& g) {
+       g.output("y", gated_matmul(g.input("x", f32, {512, 512}), weight(g, "w", {512, 1408}),
+                                  weight(g, "u", {512, 1408}), Activation::silu));
+     }},
+    {"conv 1x64x56x56, 64 of 3x3", &kConv,
+     [](Builder& g) {
+       g.output("y", relu(conv(g.input("x", f32, {1, 64, 56, 56}), weight(g, "w", {64, 64, 3, 3}), weight(g, "b", {64}),
+                               {.before = {1, 1}, .after = {1, 1}})));
+     }},
+    {"conv 1x256x56x56, 128 of 1x1 by 2, f16", &kConv,
+     [](Builder& g) {
+       g.output("y",
+                conv(g.input("x", f16, {1, 256, 56, 56}), g.param("w", f16, {128, 256, 1, 1}), {.strides = {2, 2}}));
+     }},
+    {"conv 1x32x112x112, depthwise 3x3", &kConv,
+     [](Builder& g) {
+       g.output("y", conv(g.input("x", f32, {1, 32, 112, 112}), weight(g, "w", {32, 1, 3, 3}),
+                          {.before = {1, 1}, .after = {1, 1}, .groups = 32}));
      }},
     {"selective_scan 1024x1536x16", &kSelectiveScan,
      [](Builder& g) {
