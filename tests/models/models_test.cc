@@ -173,7 +173,7 @@ TEST_CASE("one program reads prompts of every length", "[models][gpu]") {
   const std::vector<uint32_t> text = {3, 60, 14, 15, 9, 26, 5, 35, 8, 9, 7, 9, 3, 2, 38};
   const std::vector<double> expected = flat(plain::llama(kLlama, values, text));
   size_t position = 0;
-  for (const size_t count : {5, 1, 9}) {  // each goes on where the last one ended
+  for (const size_t count : {5, 0, 1, 9}) {  // each goes on where the last one ended
     CAPTURE(position, count);
     const std::vector<uint32_t> tokens(text.begin() + static_cast<std::ptrdiff_t>(position),
                                        text.begin() + static_cast<std::ptrdiff_t>(position + count));
