@@ -7,12 +7,9 @@
 alias Acc = f32;           // floats are summed in f32, integers in 32 bits
 const kM = 1u;
 const kChannels = 8u;      // of the result
-const kKernel0 = 1u;     const kKernel1 = 3u;     const kKernel2 = 3u;
-const kStride0 = 1u;     const kStride1 = 1u;     const kStride2 = 1u;
-const kDilation0 = 1u;   const kDilation1 = 1u;   const kDilation2 = 1u;
-const kBefore0 = 0u;     const kBefore1 = 1u;     const kBefore2 = 1u;   // zeros before the first element
-const kIn0 = 1u;         const kIn1 = 16u;        const kIn2 = 16u;
-const kOut0 = 1u;        const kOut1 = 16u;       const kOut2 = 16u;
+/*)wgsl"
+#include "kernels/conv/window.part.wgsl"
+R"wgsl(*/
 const kEach = 4u;
 const kCount = 512u;       // invocations
 const kRow = 512u;         // in one row of the grid
@@ -20,18 +17,9 @@ const kRow = 512u;         // in one row of the grid
 const kSpan = (kEach - 1u) * kStride2 + (kKernel2 - 1u) * kDilation2 + 1u;
 const_assert kSpan <= 32u;  // longer arrays are not kept in registers
 const kPieces = (kOut2 + kEach - 1u) / kEach;  // of a row
-//#input x
-@group(0) @binding(0) var<storage, read> x : array<f32>;
-fn x_at(i : u32) -> f32 { return x[i]; }
-//#end
-//#input w
-@group(0) @binding(1) var<storage, read> w : array<f32>;
-fn w_at(i : u32) -> f32 { return w[i]; }
-//#end
-//#output y
-@group(0) @binding(2) var<storage, read_write> y : array<f32>;
-fn y_put(i : u32, v : f32) { y[i] = v; }
-//#end
+/*)wgsl"
+#include "kernels/conv/operands.part.wgsl"
+R"wgsl(*/
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) invocation : vec3u) {

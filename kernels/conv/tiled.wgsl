@@ -7,12 +7,9 @@ alias Acc = f32;           // floats are summed in f32, integers in 32 bits
 const kGroups = 1u;
 const kC = 8u;             // channels of x in a group
 const kM = 8u;             // channels of the result in a group
-const kKernel0 = 1u;     const kKernel1 = 3u;     const kKernel2 = 3u;
-const kStride0 = 1u;     const kStride1 = 1u;     const kStride2 = 1u;
-const kDilation0 = 1u;   const kDilation1 = 1u;   const kDilation2 = 1u;
-const kBefore0 = 0u;     const kBefore1 = 1u;     const kBefore2 = 1u;   // zeros before the first element
-const kIn0 = 1u;         const kIn1 = 16u;        const kIn2 = 16u;
-const kOut0 = 1u;        const kOut1 = 16u;       const kOut2 = 16u;
+/*)wgsl"
+#include "kernels/conv/window.part.wgsl"
+R"wgsl(*/
 const kRowsEach = 4u;
 const kColsEach = 4u;
 const kTiles = 4u;
@@ -28,21 +25,12 @@ const kTilesM = (kM + kTileM - 1u) / kTileM;
 const kTilesN = (kN + kTileN - 1u) / kTileN;
 const_assert 256u % kTileN == 0u;  // an invocation stages one column
 const_assert kTileK * (kTileM + kTileN) * 4u <= 16384u;  // workgroup memory, default limit
-//#input x
-@group(0) @binding(0) var<storage, read> x : array<f32>;
-fn x_at(i : u32) -> f32 { return x[i]; }
-//#end
-//#input w
-@group(0) @binding(1) var<storage, read> w : array<f32>;
-fn w_at(i : u32) -> f32 { return w[i]; }
-//#end
-//#output y
-@group(0) @binding(2) var<storage, read_write> y : array<f32>;
-fn y_put(i : u32, v : f32) { y[i] = v; }
-//#end
+/*)wgsl"
+#include "kernels/conv/operands.part.wgsl"
+R"wgsl(*/
 
-var<workgroup> tile_w : array<array<Acc, kTileM>, kTileK>;
-var<workgroup> tile_x : array<array<Acc, kTileN>, kTileK>;
+var<workgroup> tile_a : array<array<Acc, kTileM>, kTileK>;
+var<workgroup> tile_b : array<array<Acc, kTileN>, kTileK>;
 
 // The element under tap k of the window that begins at `origin`, which wraps below zero.
 fn under(batch : u32, k : u32, origin : vec3u) -> Acc {
@@ -74,30 +62,19 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
       let k = e % kTileK;
       var v = Acc(0);
       if (m0 + m < kM && k0 + k < kK) { v = Acc(w_at((w0 + m0 + m) * kK + k0 + k)); }
-      tile_w[k][m] = v;
+      tile_a[k][m] = v;
     }
     for (var k = id / kTileN; k < kTileK; k += 256u / kTileN) {
       var v = Acc(0);
       if (place < kN && k0 + k < kK) { v = under(batch, k0 + k, origin); }
-      tile_x[k][id % kTileN] = v;
+      tile_b[k][id % kTileN] = v;
     }
-    workgroupBarrier();
-    for (var k = 0u; k < kTileK; k++) {
-      var x_each : array<Acc, kColsEach>;
-      for (var j = 0u; j < kColsEach; j++) { x_each[j] = tile_x[k][col + 16u * j]; }
-      for (var i = 0u; i < kRowsEach; i++) {
-        let w_each = tile_w[k][row + 16u * i];
-        for (var j = 0u; j < kColsEach; j++) { sums[i][j] += w_each * x_each[j]; }
-      }
-    }
-    workgroupBarrier();  // the next step overwrites both blocks
+/*)wgsl"
+#include "kernels/matmul/multiply_tile.part.wgsl"
+R"wgsl(*/
   }
-  for (var i = 0u; i < kRowsEach; i++) {
-    for (var j = 0u; j < kColsEach; j++) {
-      let m = m0 + row + 16u * i;
-      let n = n0 + col + 16u * j;
-      if (m < kM && n < kN) { y_put((batch * kM + m) * kN + n, sums[i][j]); }
-    }
-  }
+/*)wgsl"
+#include "kernels/matmul/store_tile.part.wgsl"
+R"wgsl(*/
 }
 //)wgsl"

@@ -83,12 +83,8 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
     }
     workgroupBarrier();  // the next step overwrites both blocks
   }
-  for (var i = 0u; i < kRowsEach; i++) {
-    for (var j = 0u; j < kColsEach; j++) {
-      let m = m0 + row + 16u * i;
-      let n = n0 + col + 16u * j;
-      if (m < kM && n < kN) { y_put((batch * kM + m) * kN + n, sums[i][j]); }
-    }
-  }
+/*)wgsl"
+#include "kernels/matmul/store_tile.part.wgsl"
+R"wgsl(*/
 }
 //)wgsl"

@@ -2,25 +2,15 @@
 // Each invocation computes one element of the product. No layout, type or shape is beyond it.
 //#params
 alias Acc = f32;
-const kM = 64u;
-const kN = 64u;
-const kK = 64u;            // as laid out: the largest number of products in a sum
-const kARow = 64u;         // between neighbours along m in a
-const kACol = 1u;          // between neighbours along k in a
-const kBRow = 64u;         // between neighbours along k in b
-const kBCol = 1u;          // between neighbours along n in b
+/*)wgsl"
+#include "kernels/matmul/sizes.part.wgsl"
+R"wgsl(*/
 const kCount = 4096u;      // elements of the result
 const kRow = 4096u;        // invocations in one row of the grid
 //#end
-//#extents
-fn products() -> u32 { return kK; }
-//#end
-//#place a_begin
-fn a_begin(batch : u32) -> u32 { return batch * kM * kK; }  // where its matrix begins in a
-//#end
-//#place b_begin
-fn b_begin(batch : u32) -> u32 { return batch * kK * kN; }
-//#end
+/*)wgsl"
+#include "kernels/matmul/batch.part.wgsl"
+R"wgsl(*/
 //#input a
 @group(0) @binding(0) var<storage, read> a : array<f32>;
 fn a_at(i : u32) -> f32 { return a[i]; }

@@ -6,27 +6,17 @@
 //      lanes         0 1 .. 7 | 0 1 .. 7       sums: kRowsEach x 2 for each lane
 // Rows and columns beyond the edges repeat the last one and are not stored.
 //#params
-const kM = 64u;
-const kN = 64u;
-const kK = 64u;            // as laid out: the largest number of products in a sum
-const kARow = 64u;         // between neighbours along m in a
-const kACol = 1u;          // between neighbours along k in a
-const kBRow = 64u;         // between neighbours along k in b
-const kBCol = 1u;          // between neighbours along n in b
+/*)wgsl"
+#include "kernels/matmul/sizes.part.wgsl"
+R"wgsl(*/
 const kRowsEach = 16u;
 const kTiles = 1u;
 const kGridRow = 1u;       // workgroups in one row of the grid
 //#end
 alias Acc = f32;
-//#extents
-fn products() -> u32 { return kK; }
-//#end
-//#place a_begin
-fn a_begin(batch : u32) -> u32 { return batch * kM * kK; }  // where its matrix begins in a
-//#end
-//#place b_begin
-fn b_begin(batch : u32) -> u32 { return batch * kK * kN; }
-//#end
+/*)wgsl"
+#include "kernels/matmul/batch.part.wgsl"
+R"wgsl(*/
 const kTilesM = (kM + kRowsEach - 1u) / kRowsEach;
 const kTilesN = (kN + 15u) / 16u;
 //#buffer a

@@ -20,13 +20,9 @@ enable subgroup_size_control;
 //#end
 enable chromium_experimental_subgroup_matrix;
 //#params
-const kM = 64u;
-const kN = 64u;
-const kK = 64u;            // as laid out: the largest number of products in a sum
-const kARow = 64u;         // between neighbours along m in a
-const kACol = 1u;          // between neighbours along k in a
-const kBRow = 64u;         // between neighbours along k in b
-const kBCol = 1u;          // between neighbours along n in b
+/*)wgsl"
+#include "kernels/matmul/sizes.part.wgsl"
+R"wgsl(*/
 const kFragM = 16u;        // a shape of the matrix units that the adapter has
 const kFragN = 16u;
 const kFragK = 16u;
@@ -40,15 +36,9 @@ const kBMode = 1u;
 const kTiles = 1u;
 const kGridRow = 1u;       // workgroups in one row of the grid
 //#end
-//#extents
-fn products() -> u32 { return kK; }
-//#end
-//#place a_begin
-fn a_begin(batch : u32) -> u32 { return batch * kM * kK; }  // where its matrix begins in a
-//#end
-//#place b_begin
-fn b_begin(batch : u32) -> u32 { return batch * kK * kN; }
-//#end
+/*)wgsl"
+#include "kernels/matmul/batch.part.wgsl"
+R"wgsl(*/
 //#slot types
 alias Left = subgroup_matrix_left<f16, kFragK, kFragM>;
 alias Right = subgroup_matrix_right<f16, kFragN, kFragK>;

@@ -10,13 +10,9 @@
 // of an element.
 //#params
 alias Acc = f32;           // floats are summed in f32, integers in 32 bits
-const kM = 64u;
-const kN = 64u;
-const kK = 64u;            // as laid out: the largest number of products in a sum
-const kARow = 64u;         // between neighbours along m in a
-const kACol = 1u;          // between neighbours along k in a
-const kBRow = 64u;         // between neighbours along k in b
-const kBCol = 1u;          // between neighbours along n in b
+/*)wgsl"
+#include "kernels/matmul/sizes.part.wgsl"
+R"wgsl(*/
 const kAAlongM = 0u;       // 1: neighbours in a's memory are neighbours along m
 const kBAlongK = 0u;       // 1: neighbours in b's memory are neighbours along k
 const kRowsEach = 4u;
@@ -27,15 +23,9 @@ const kUCol = 1u;          // between neighbours along n in u
 const kTiles = 1u;
 const kGridRow = 1u;       // workgroups in one row of the grid
 //#end
-//#extents
-fn products() -> u32 { return kK; }
-//#end
-//#place a_begin
-fn a_begin(batch : u32) -> u32 { return batch * kM * kK; }  // where its matrix begins in a
-//#end
-//#place b_begin
-fn b_begin(batch : u32) -> u32 { return batch * kK * kN; }
-//#end
+/*)wgsl"
+#include "kernels/matmul/batch.part.wgsl"
+R"wgsl(*/
 const kTileM = 16u * kRowsEach;
 const kTileN = 16u * kColsEach;
 const kTileK = 16u;
@@ -103,16 +93,9 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
       if (n0 + n % kOwnN < kN && k0 + k < products()) { v = fetch(n / kOwnN, at.y, k0 + k, n0 + n % kOwnN); }
       tile_b[k][n] = v;
     }
-    workgroupBarrier();
-    for (var k = 0u; k < kTileK; k++) {
-      var b_each : array<Acc, kColsEach>;
-      for (var j = 0u; j < kColsEach; j++) { b_each[j] = tile_b[k][col + 16u * j]; }
-      for (var i = 0u; i < kRowsEach; i++) {
-        let a_each = tile_a[k][row + 16u * i];
-        for (var j = 0u; j < kColsEach; j++) { sums[i][j] += a_each * b_each[j]; }
-      }
-    }
-    workgroupBarrier();  // the next step overwrites both blocks
+/*)wgsl"
+#include "kernels/matmul/multiply_tile.part.wgsl"
+R"wgsl(*/
   }
   for (var i = 0u; i < kRowsEach; i++) {
     for (var j = 0u; j < kColsEach / kMatrices; j++) {

@@ -11,13 +11,9 @@
 // Along k the first step takes what is left over, so that all others are whole; rows and columns beyond
 // the edges repeat the last one and are not stored. So nothing is compared in the loop.
 //#params
-const kM = 64u;
-const kN = 64u;
-const kK = 64u;            // as laid out: the largest number of products in a sum
-const kARow = 64u;         // between neighbours along m in a
-const kACol = 1u;          // between neighbours along k in a
-const kBRow = 64u;         // between neighbours along k in b
-const kBCol = 1u;          // between neighbours along n in b
+/*)wgsl"
+#include "kernels/matmul/sizes.part.wgsl"
+R"wgsl(*/
 // How elements come from storage, four at a time: 0: four along m (or n), in one vector; 1: four along k;
 // 2: four along k, neighbouring invocations at neighbours along m (or n).
 const kAMode = 1u;
@@ -30,15 +26,9 @@ const kLanesN = 16u;
 const kTiles = 1u;
 const kGridRow = 1u;       // workgroups in one row of the grid
 //#end
-//#extents
-fn products() -> u32 { return kK; }
-//#end
-//#place a_begin
-fn a_begin(batch : u32) -> u32 { return batch * kM * kK; }  // where its matrix begins in a
-//#end
-//#place b_begin
-fn b_begin(batch : u32) -> u32 { return batch * kK * kN; }
-//#end
+/*)wgsl"
+#include "kernels/matmul/batch.part.wgsl"
+R"wgsl(*/
 const kLanes = kLanesM * kLanesN;
 const kTileM = 8u * kLanesM;
 const kTileN = 8u * kLanesN;

@@ -82,52 +82,11 @@ fn u_four(k : u32, n : u32) -> vec4f {
 }
 //#end
 //#end
-//#if SCALE
-//#input scale
-@group(0) @binding(3) var<storage, read> scale : array<f32>;
-fn scale_at(i : u32) -> f32 { return scale[i]; }
-//#end
-//#end
-//#if SHIFT
-//#input shift
-@group(0) @binding(4) var<storage, read> shift : array<f32>;
-fn shift_at(i : u32) -> f32 { return shift[i]; }
-//#end
-//#end
-//#if BIAS
-//#input bias
-@group(0) @binding(5) var<storage, read> bias : array<f32>;
-fn bias_at(i : u32) -> f32 { return bias[i]; }
-//#end
-//#end
-//#output y
-@group(0) @binding(6) var<storage, read_write> y : array<f32>;
-fn y_put(i : u32, v : f32) { y[i] = v; }
-//#end
-//#if KEPT
-//#output normal
-@group(0) @binding(7) var<storage, read_write> normal : array<f32>;
-fn normal_put(i : u32, v : f32) { normal[i] = v; }
-//#end
-//#end
-// What is not given is 1 or 0, or does nothing.
-//#slot scale_of
-fn scale_of(k : u32) -> f32 { return scale_at(k); }
-//#end
-//#slot shift_of
-fn shift_of(k : u32) -> f32 { return shift_at(k); }
-//#end
-//#slot bias_of
-fn bias_of(n : u32) -> f32 { return bias_at(n); }
-//#end
+/*)wgsl"
+#include "kernels/norm/normed_linear.part.wgsl"
+R"wgsl(*/
 //#slot up_of
 fn up_of(k : u32, n : u32) -> vec4f { return u_four(k, n); }
-//#end
-//#slot keep
-fn keep(i : u32, v : f32) { normal_put(i, v); }
-//#end
-//#slot act
-fn act(v : f32) -> f32 { return v; }
 //#end
 
 var<workgroup> tile_x : array<array<vec4f, 17>, 16>;  // one more than 16: neighbours along k are in different banks

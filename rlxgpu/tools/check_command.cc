@@ -1,7 +1,9 @@
 #include "rlxgpu/tools/check_command.h"
 
+#include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,10 +23,30 @@ struct Row {
   absl::Status status;
 };
 
-Row check_file(Validator& validator, const std::string& path) {
+// A kernel file with its parts in place of the comments that stand for them (wgsl/kernel_file.h). Their paths begin at
+// a folder above the file.
+absl::StatusOr<std::string> with_parts(const std::filesystem::path& path, int depth = 0) {
   std::ifstream file(path);
-  if (!file) return {path, 0, absl::NotFoundError(absl::StrCat(path, " cannot be read"))};
-  return {path, 1, validator.check_text(std::string(std::istreambuf_iterator<char>(file), {}))};
+  if (!file || depth == 8) return absl::NotFoundError(absl::StrCat(path.string(), " cannot be read"));
+  constexpr std::string_view kLead = "#include \"";
+  std::string whole;
+  for (std::string line; std::getline(file, line); whole += line + "\n") {
+    if (!line.starts_with(kLead) || !line.ends_with('"')) continue;
+    const std::string name = line.substr(kLead.size(), line.size() - kLead.size() - 1);
+    std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+    while (!std::filesystem::exists(folder / name) && folder != folder.root_path()) folder = folder.parent_path();
+    const absl::StatusOr<std::string> part = with_parts(folder / name, depth + 1);
+    if (!part.ok())
+      return absl::NotFoundError(absl::StrCat(path.string(), " includes ", name, ", which cannot be read"));
+    line = absl::StrCat("*/\n", *part, "/*");
+  }
+  return whole;
+}
+
+Row check_file(Validator& validator, const std::string& path) {
+  const absl::StatusOr<std::string> text = with_parts(path);
+  if (!text.ok()) return {path, 0, text.status()};
+  return {path, 1, validator.check_text(*text)};
 }
 
 Row check_example(Validator& validator, const Example& example) {

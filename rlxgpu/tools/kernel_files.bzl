@@ -2,7 +2,7 @@
 
 def _kernel_files(ctx):
     lines = ["// Generated: the kernel files that %s found." % ctx.label]
-    for file in sorted([f.short_path for f in ctx.files.srcs]):
+    for file in sorted([f.short_path for f in ctx.files.srcs if not f.basename.endswith(".part.wgsl")]):
         lines += ['{"%s",' % file, '#include "%s"' % file, "},"]
     out = ctx.actions.declare_file(ctx.attr.out)
     ctx.actions.write(out, "\n".join(lines) + "\n")

@@ -37,6 +37,14 @@
 // A branch that defines what the other branch defines, too, is hidden from other tools by a comment around it: its first
 // line is  /*  and its last  */.
 //
+// Text that several files share is a part, NAME.part.wgsl, with the same first and last line. These three lines stand for it:
+// C++ ends its string, includes another and goes on, and joins the three; other tools see a comment, and want the part
+// put in first (`rlxgpu check FILE` does). A hidden branch includes nothing.
+//
+//   /*)wgsl"
+//   #include "kernels/norm/normed_linear.part.wgsl"
+//   R"wgsl(*/
+//
 // Anything wrong with a file (an unknown directive, a block that does not end) does not compile: the
 // compiler's note quotes the sentence thrown here.
 #ifndef RLXGPU_WGSL_KERNEL_FILE_H_
@@ -141,17 +149,30 @@ class KernelFile {
     throw "kernel file: a block without //#end";
   }
 
+  // Where a part begins or ends.
+  static constexpr bool is_seam(std::string_view line) { return line == "/**/" || line == "//*/"; }
+
   constexpr void parse() {
     size_t kept = 0;  // start of the text not yet in a piece
     size_t at = 0;
     int open[8] = {}, depth = 0;
     bool hidden[8] = {};
     while (at < text_.size()) {
-      if (text_[at] != '/' || !text_.substr(at).starts_with("//#")) {
+      if (text_[at] != '/') {
         at = next_line(at);
         continue;
       }
       std::string_view line = line_at(at);
+      if (is_seam(line)) {
+        if (depth > 0 && hidden[depth - 1]) throw "kernel file: a part in a hidden branch";
+        add(Kind::text, kept, at);
+        at = kept = next_line(at);
+        continue;
+      }
+      if (!line.starts_with("//#")) {
+        at = next_line(at);
+        continue;
+      }
       line.remove_prefix(3);
       size_t verb_size = 0;
       while (verb_size < line.size() && is_word(line[verb_size])) ++verb_size;
@@ -212,8 +233,11 @@ class KernelFile {
         ++at;
         continue;
       }
-      if (text_[at] == '/' && text_[at + 1] == '/') {  // a comment
+      if (text_[at] == '/') {  // a comment
+        const bool seam = is_seam(line_at(at));
+        if (seam) add(Kind::text, kept, at);
         at = next_line(at);
+        if (seam) kept = at;
         continue;
       }
       const std::string_view rest = text_.substr(at, end - at);

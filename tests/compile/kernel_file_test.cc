@@ -107,5 +107,28 @@ TEST_CASE("a hidden branch must end", "[wgsl]") {
   CHECK_NOTHROW(KernelFile("//#if A\n/*\nfn f() {}\n*/\n//#end\n"));
 }
 
+// As kernel files include parts: a string that ends, another one, and the rest.
+constexpr KernelFile kWithPart(
+    R"wgsl(*/
+//#params
+const kFirst = 1u;
+//#end
+/*)wgsl"
+#include "tests/compile/twice.part.wgsl"
+    R"wgsl(*/
+fn main() { twice(1.0f); }
+//)wgsl");
+static_assert(kWithPart.find(KernelFile::Kind::param, "kFirst") >= 0);
+static_assert(kWithPart.find(KernelFile::Kind::slot, "twice") >= 0);
+
+TEST_CASE("a part is text of the file that includes it, without marks", "[wgsl]") {
+  std::string text;
+  for (int i = 0; i < kWithPart.size(); ++i) text += kWithPart.text_of(kWithPart.piece(i));
+  CHECK(
+      text ==
+      "\nconst kFirst = 1u;\n// Shared.\nfn twice(v : f32) -> f32 { return 2.0f * v; }\nfn main() { twice(1.0f); }\n");
+  CHECK_THROWS_AS(KernelFile("//#if A\n/*\n/**/\nfn f() {}\n//*/\n*/\n//#end\n"), const char*);
+}
+
 }  // namespace
 }  // namespace rlxgpu::testing

@@ -9,6 +9,7 @@
 // Of two matrices (kMatrices) the halves of b's block are the same columns of both, so that an invocation has both sums
 // of an element.
 alias Acc = f32;           // floats are summed in f32, integers in 32 bits
+// The sizes of a product's matrices, and the distances of neighbours in them. A part of //#params.
 const kM = 33u;
 const kN = 20u;
 const kK = 64u;            // as laid out: the largest number of products in a sum
@@ -25,6 +26,7 @@ const kURow = 0u;         // between neighbours along k in u
 const kUCol = 0u;          // between neighbours along n in u
 const kTiles = 1u;
 const kGridRow = 1u;       // workgroups in one row of the grid
+// How many products a sum has, and where the matrices of a batch begin.
 fn products() -> u32 { return 64u; }
 fn a_begin(i : u32) -> u32 {
   return 0u;
@@ -89,6 +91,7 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
       if (n0 + n % kOwnN < kN && k0 + k < products()) { v = fetch(n / kOwnN, at.y, k0 + k, n0 + n % kOwnN); }
       tile_b[k][n] = v;
     }
+    // Multiplies the blocks of both operands that a workgroup has staged in tile_a and tile_b: inside the loop over k.
     workgroupBarrier();
     for (var k = 0u; k < kTileK; k++) {
       var b_each : array<Acc, kColsEach>;

@@ -37,6 +37,10 @@ expect 0 "ok" check "$good"
 expect 1 "cannot initialize" check "$good" "$bad"
 expect 1 "512" check "$wide"
 expect 1 "cannot be read" check "$TEST_TMPDIR/none.wgsl"
+printf '/*/**/R"wgsl(*/\n/*)wgsl"\n#include "some.part.wgsl"\nR"wgsl(*/\n@compute @workgroup_size(1) fn main() { _ = same(); }\n//)wgsl"\n' >"$TEST_TMPDIR/whole.wgsl"
+expect 1 "includes some.part.wgsl, which cannot be read" check "$TEST_TMPDIR/whole.wgsl"
+printf '/*/**/R"wgsl(*/\nfn same() -> u32 { return 1u; }\n//)wgsl"\n' >"$TEST_TMPDIR/some.part.wgsl"
+expect 0 "ok" check "$TEST_TMPDIR/whole.wgsl"
 RLXGPU_TINT=/nowhere/tint expect 1 "RLXGPU_TINT" check "$good"
 RLXGPU_ADAPTOR=x expect 0 "rlxgpu: the environment variable RLXGPU_ADAPTOR means nothing: see docs/switches.md" devices
 expect 2 'there is no example "nope"' tune nope
