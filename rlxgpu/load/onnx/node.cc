@@ -49,14 +49,21 @@ const HostTensor& Node::elements(int k) {
   const Value& operand = value(k);
   if (operand.is_known()) return operand.elements();
   if (can_be_known(k)) return operand.elements();
+  refuse_unknown(k);
+}
+
+void Node::refuse_unknown(int k, std::string_view why) const {
+  const Value& operand = value(k);
   const std::string name = static_cast<size_t>(k) < def_.inputs.size() ? def_.inputs[static_cast<size_t>(k)] : "";
+  const std::string because = why.empty() ? "" : " (" + std::string(why) + ")";
   if (operand.inputs().empty())
-    unsupported("operand ", k, " (\"", name, "\") must be known when the model is loaded, but is computed from data");
+    unsupported("operand ", k, " (\"", name, "\") must be known when the model is loaded", because,
+                ", but is computed from data");
   Text inputs;
   for (const int input : operand.inputs())
     inputs << (inputs.empty() ? "\"" : ", \"") << importer_.input_name(input) << '"';
-  unsupported("operand ", k, " (\"", name, "\") must be known when the model is loaded: give the elements of input ",
-              inputs, " to load()");
+  unsupported("operand ", k, " (\"", name, "\") must be known when the model is loaded", because,
+              ": give the elements of input ", inputs, " to load()");
 }
 
 int64_t Node::integer(int k) {

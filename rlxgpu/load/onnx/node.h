@@ -80,6 +80,8 @@ class Node {
   bool flag(int k) { return integer(k) != 0; }
   // Whether the elements could be known if the caller of load had given an input: then they are, after a second try.
   bool can_be_known(int k);
+  // Says what would have to be given, and why it is needed.
+  [[noreturn]] void refuse_unknown(int k, std::string_view why = "") const;
 
   // Attributes. With a default: the default where the node has none.
   bool has(AttributeName name);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/movement/movement.h"
 #include "rlxgpu/load/onnx/importers.h"
@@ -34,7 +35,7 @@ void import_if(Node& n) {
     }
     if (yes[i].kind() != Value::Kind::tensor || yes[i].kind() != no[i].kind() || yes[i].type() != no[i].type() ||
         !(yes[i].shape() == no[i].shape())) {
-      n.unsupported("the condition is computed from data, and result ", k, " of the branches differs in type or shape");
+      n.refuse_unknown(0, absl::StrCat("result ", k, " of the branches differs in type or shape"));
     }
     n.result(k, where(condition, n.place(yes[i]), n.place(no[i])), yes[i].type());
   }
