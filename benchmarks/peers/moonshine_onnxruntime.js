@@ -4,7 +4,8 @@
 //   node moonshine_onnxruntime.js webgpu MODELS/moonshine-tiny MODELS/recordings/*.wav
 //
 // MODELS is the folder of `./dev models`. Prints JSON, a line for each recording: the shortest of $RUNS runs (5 unless told) of
-// the encoder and of all of it, in ms, after one that warms up, and the tokens.
+// the encoder and of all of it, in ms, after one that warms up, and the tokens. With `memory` before the provider: what GPU memory
+// lavapipe has given out (KiB) after the encoder's session was made, and after two runs of it, as transcribe_bench counts it.
 const fs = require('fs');
 const ort = require('onnxruntime-node');
 
@@ -56,6 +57,22 @@ async function transcribe(encoder, decoder, samples) {
   return {encoder_ms: encoded - before, total_ms: performance.now() - before, tokens};
 }
 
+function lavapipeKib() {
+  let total = 0;
+  for (const line of fs.readFileSync('/proc/self/maps', 'latin1').split('\n')) {
+    const range = line.match(/^([0-9a-f]+)-([0-9a-f]+) .*memfd:allocation fd/);
+    if (range) total += (parseInt(range[2], 16) - parseInt(range[1], 16)) / 1024;
+  }
+  return total;
+}
+
+async function memory([provider, model, recording]) {
+  const encoder = await ort.InferenceSession.create(`${model}/encoder_model.onnx`, {executionProviders: [provider]});
+  const loaded = lavapipeKib(), samples = samplesOf(recording);
+  for (let run = 0; run < 2; ++run) await encoder.run({input_values: new ort.Tensor('float32', samples, [1, samples.length])});
+  console.log(JSON.stringify({provider, recording, loaded_kib: loaded, after_runs_kib: lavapipeKib()}));
+}
+
 async function main([provider, model, ...recordings]) {
   const options = {executionProviders: [provider]};
   const encoder = await ort.InferenceSession.create(`${model}/encoder_model.onnx`, options);
@@ -71,4 +88,5 @@ async function main([provider, model, ...recordings]) {
     console.log(JSON.stringify(best));
   }
 }
-main(process.argv.slice(2));
+if (process.argv[2] === 'memory') memory(process.argv.slice(3));
+else main(process.argv.slice(2));
