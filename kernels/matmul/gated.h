@@ -13,6 +13,7 @@
 #include "kernels/matmul/layout.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul/packed.h"
+#include "kernels/matmul/tiled_8x8.h"
 #include "rlxgpu/compile/emit.h"
 #include "rlxgpu/compile/lower.h"
 #include "rlxgpu/graph/builder.h"
@@ -122,9 +123,38 @@ constexpr void gated_matmul_tiled_emit(Emit& e) {
   });
 }
 
+// Both matrices are read in one way.
+constexpr bool gated_matmul_tiled_8x8_accepts(const Call& call, const Target& target) {
+  if (!matmul_tiled_8x8_accepts(call, target) || call.operand_views[2] == nullptr) return false;
+  const View &gate = *call.operand_views[1], &up = *call.operand_views[2];
+  return gate.strides[0] == up.strides[0] && gate.strides[1] == up.strides[1] && up.offset % 4 == gate.offset % 4;
+}
+constexpr bool gated_matmul_tiled_8x8_prefers(const Call& call, const Target& target) {
+  return matmul_tiled_8x8_prefers(call, target) && gated_matmul_tiled_8x8_accepts(call, target);
+}
+constexpr void gated_matmul_tiled_8x8_emit(Emit& e) {
+  const Activation activation = gated_internal::activation_of(e.call());
+  const int64_t offset = e.view(2).offset;
+  tiled_8x8_emit(
+      e, gated_internal::layout_of(e.call(), 1, e.view(0), e.view(1)), 2, [&](Dispatch& dispatch, int width) {
+        dispatch.place("u_begin", Shape(), {offset, {}})
+            .buffer("u", e.operand(2), width)
+            .slot("fetch",
+                  "fn fetch_begin(n : u32, begin : u32) -> u32 { return select(begin, u_begin(0u), n >= kOwnN); }\n"
+                  "fn fetch_four(n : u32, i : u32) -> vec4f {\n"
+                  "  if (n >= kOwnN) { return u_four(i); }\n  return b_four(i);\n}\n"
+                  "fn fetch_some(n : u32, i : u32, count : u32) -> vec4f {\n"
+                  "  if (n >= kOwnN) { return u_some(i, count); }\n  return b_some(i, count);\n}")
+            .slot("gate", gated_internal::gate_text(activation));
+        give_functions(dispatch, act_functions(activation));
+      });
+}
+
 inline constexpr Variant kGatedMatmulVariants[] = {
     {"packed", gated_matmul_packed_prefers, gated_matmul_packed_emit},
+    {"tiled_8x8", gated_matmul_tiled_8x8_prefers, gated_matmul_tiled_8x8_emit},
     {"tiled", nullptr, gated_matmul_tiled_emit},
+    {"tiled_8x8", gated_matmul_tiled_8x8_accepts, gated_matmul_tiled_8x8_emit},
     {"packed", gated_matmul_packed_accepts, gated_matmul_packed_emit},  // where it is possible, but no first guess
     {"tiled", nullptr, gated_matmul_tiled_emit},
 };

@@ -41,12 +41,13 @@ constexpr bool matmul_tiled_8x8_prefers(const Call& call, const Target& target) 
   return matmul_tiled_8x8_accepts(call, target) && y.rank() >= 2 && y[y.rank() - 1] >= 48 && y[y.rank() - 2] >= 48;
 }
 
-constexpr void matmul_tiled_8x8_emit(Emit& e) {
-  const MatmulLayout layout = matmul_layout(e.call(), e.view(0), e.view(1));
+// The product of one matrix, or of two that are laid out alike; `give` says what is made of the sums.
+template <typename Give>
+constexpr void tiled_8x8_emit(Emit& e, const MatmulLayout& layout, int64_t matrices, const Give& give) {
   const tiled_8x8::Reading a = tiled_8x8::reading_of(wide_a(layout, 4), layout.a_row, layout.a_col),
                            b = tiled_8x8::reading_of(wide_b(layout, 4), layout.b_col, layout.b_row);
   const auto tiles_of = [&](int64_t size) {
-    return layout.batches * ceil_div(layout.m, size) * ceil_div(layout.n, size);
+    return layout.batches * ceil_div(layout.m, size) * ceil_div(layout.n, size / matrices);
   };
   const int64_t lanes = tiles_of(128) >= 64 ? 16 : 8;  // few large blocks would leave units idle
   const int64_t tiles = tiles_of(8 * lanes);
@@ -58,6 +59,7 @@ constexpr void matmul_tiled_8x8_emit(Emit& e) {
       .number("kAWhole", a.whole)
       .number("kBWhole", b.whole)
       .number("kTileK", lanes == 16 ? 8 : 4)  // so that each invocation stages one vector of either operand
+      .number("kMatrices", matrices)
       .number("kLanesM", lanes)
       .number("kLanesN", lanes)
       .number("kTiles", tiles)
@@ -66,8 +68,14 @@ constexpr void matmul_tiled_8x8_emit(Emit& e) {
       .buffer("a", e.operand(0), a.width)
       .flag("B_WIDE", b.width != 1)
       .buffer("b", e.operand(1), b.width)
-      .output("y", e.result())
-      .grid(grid.row, grid.rows);
+      .flag("GATED", matrices > 1);
+  give(dispatch, b.width);
+  dispatch.output("y", e.result()).grid(grid.row, grid.rows);
+}
+
+constexpr void matmul_tiled_8x8_emit(Emit& e) {
+  tiled_8x8_emit(e, matmul_layout(e.call(), e.view(0), e.view(1)), 1,
+                 [](Dispatch& dispatch, int) { dispatch.slot("fetch").slot("gate"); });
 }
 
 }  // namespace rlxgpu

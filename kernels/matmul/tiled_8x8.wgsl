@@ -9,7 +9,8 @@
 //        |  ####     |  ####      |       Two buffers: while one is multiplied, the next k are on their
 //        +-----------+------------+       way from storage to registers and then to the other.
 // Along k the first step takes what is left over, so that all others are whole; rows and columns beyond
-// the edges repeat the last one and are not stored. So nothing is compared in the loop.
+// the edges repeat the last one and are not stored. So nothing is compared in the loop. Of two matrices (kMatrices) the
+// left half of a block of b is of one, the right half the same columns of the other.
 //#params
 /*)wgsl"
 #include "kernels/matmul/sizes.part.wgsl"
@@ -21,6 +22,7 @@ const kBMode = 0u;
 const kAWhole = 1u;        // 0: the last vector of a row may reach beyond its end
 const kBWhole = 1u;
 const kTileK = 8u;         // 4 or 8
+const kMatrices = 1u;      // 2: y is made of the sums of b and of u, which is laid out as b is
 const kLanesM = 16u;       // invocations along m and n
 const kLanesN = 16u;
 const kTiles = 1u;
@@ -33,7 +35,8 @@ const kLanes = kLanesM * kLanesN;
 const kTileM = 8u * kLanesM;
 const kTileN = 8u * kLanesN;
 const kTilesM = (kM + kTileM - 1u) / kTileM;
-const kTilesN = (kN + kTileN - 1u) / kTileN;
+const kOwnN = kTileN / kMatrices;  // columns of c
+const kTilesN = (kN + kOwnN - 1u) / kOwnN;
 const kRowA = kTileM / 4u;         // vectors for one k
 const kRowB = kTileN / 4u;
 const kEachA = kTileK * kRowA / kLanes;  // vectors that one invocation stages
@@ -104,6 +107,42 @@ fn b_some(i : u32, count : u32) -> vec4f {
 }
 */
 //#end
+//#if GATED
+/*
+//#place u_begin
+fn u_begin(batch : u32) -> u32 { return 0u; }
+//#end
+//#if B_WIDE
+//#buffer u
+@group(0) @binding(3) var<storage, read> u : array<vec4f>;
+fn u_load4(i : u32) -> vec4f { return u[i / 4u]; }
+//#end
+fn u_four(i : u32) -> vec4f { return u_load4(i); }
+//#else
+//#buffer u
+@group(0) @binding(3) var<storage, read> u : array<f32>;
+fn u_load(i : u32) -> f32 { return u[i]; }
+//#end
+fn u_four(i : u32) -> vec4f {
+  return vec4f(u_load(i), u_load(i + kBRow), u_load(i + 2u * kBRow), u_load(i + 3u * kBRow));
+}
+//#end
+fn u_some(i : u32, count : u32) -> vec4f {
+  if (count == 0u) { return vec4f(); }
+  if (kBMode == 0u) { return u_four(i); }
+  return select(vec4f(), u_four(i), vec4u(0u, 1u, 2u, 3u) < vec4u(count));
+}
+*/
+//#end
+// From the matrix that column `n` of a block is of.
+//#slot fetch
+fn fetch_begin(n : u32, begin : u32) -> u32 { return begin; }
+fn fetch_four(n : u32, i : u32) -> vec4f { return b_four(i); }
+fn fetch_some(n : u32, i : u32, count : u32) -> vec4f { return b_some(i, count); }
+//#end
+//#slot gate
+fn gate(sum : f32, up : f32) -> f32 { return sum; }
+//#end
 //#output y
 @group(0) @binding(2) var<storage, read_write> y : array<f32>;
 fn y_put(i : u32, v : f32) { y[i] = v; }
@@ -125,6 +164,9 @@ fn place(mode : u32, row : u32, id : u32, e : u32) -> vec2u {
   if (mode == 1u) { return vec2u(i / kFours, (i % kFours) * 4u); }
   return vec2u(i % (row * 4u), (i / (row * 4u)) * 4u);
 }
+
+// The column of b's block at which what an invocation stages begins.
+fn column_of(p : vec2u) -> u32 { return select(p.x, 4u * p.x, kBMode == 0u); }
 
 struct Staged {
   a : array<vec4f, kEachA>,
@@ -180,7 +222,7 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
   if (tile >= kTiles) { return; }  // the same for the whole workgroup
   let batch = tile / (kTilesM * kTilesN);
   let m0 = ((tile / kTilesN) % kTilesM) * kTileM;
-  let n0 = (tile % kTilesN) * kTileN;
+  let n0 = (tile % kTilesN) * kOwnN;
   let at = vec2u(a_begin(batch), b_begin(batch));
   let row = id / kLanesN;
   let col = id % kLanesN;
@@ -200,10 +242,10 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
   }
   for (var e = 0u; e < kEachB; e++) {
     let p = place(kBMode, kRowB, id, e);
-    let n = min(n0 + select(p.x, 4u * p.x, kBMode == 0u), max(kN, kLastB) - kLastB);
-    from_b[e] = at.y + n * kBCol + p.y * kBRow;
+    let n = min(n0 + column_of(p) % kOwnN, max(kN, kLastB) - kLastB);
+    from_b[e] = fetch_begin(column_of(p), at.y) + n * kBCol + p.y * kBRow;
     let left = select(0u, first - p.y, p.y < first);
-    staged.b[e] = b_some(from_b[e], left);
+    staged.b[e] = fetch_some(column_of(p), from_b[e], left);
   }
   store(0u, id, staged);
   workgroupBarrier();
@@ -211,7 +253,7 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
   var buffer = 0u;
   for (var k0 = first; k0 < products(); k0 += kTileK) {
     for (var e = 0u; e < kEachA; e++) { staged.a[e] = a_four(from_a[e] + k0 * kACol); }
-    for (var e = 0u; e < kEachB; e++) { staged.b[e] = b_four(from_b[e] + k0 * kBRow); }
+    for (var e = 0u; e < kEachB; e++) { staged.b[e] = fetch_four(column_of(place(kBMode, kRowB, id, e)), from_b[e] + k0 * kBRow); }
     multiply(buffer, row, col, &sums);
     buffer ^= 1u;
     store(buffer, id, staged);
@@ -221,9 +263,9 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
 
   for (var i = 0u; i < 8u; i++) {
     let m = m0 + (i / 4u) * kTileM / 2u + row * 4u + i % 4u;
-    for (var j = 0u; j < 8u; j++) {
+    for (var j = 0u; j < 8u / kMatrices; j++) {
       let n = n0 + (j / 4u) * kTileN / 2u + col * 4u + j % 4u;
-      if (m < kM && n < kN) { y_put((batch * kM + m) * kN + n, sums[i][j / 4u][j % 4u]); }
+      if (m < kM && n < kN) { y_put((batch * kM + m) * kN + n, gate(sums[i][j / 4u][j % 4u], sums[i][1][j % 4u])); }
     }
   }
 }
