@@ -64,7 +64,7 @@ class Splitter {
  public:
   explicit Splitter(const Graph& graph) : graph_(graph), needs_(graph.values.size()), hashes_(graph.values.size()) {}
 
-  WeightPart run() {
+  WeightPart run(const PreparedWeights& prepared) {
     for (const Node& node : graph_.nodes) look_at(node);
     WeightPart part;
     if (graph_.scalars.empty()) {
@@ -77,6 +77,7 @@ class Splitter {
     const std::map<int32_t, std::string> none;
     Copier once(graph_, *part.once, none), rest(graph_, *part.rest, kept_);
     for (const auto& [value, name] : kept_) {
+      if (prepared.contains(name)) continue;
       part.once->output(name, once.take(value));
       part.names.push_back(name);
     }
@@ -109,6 +110,9 @@ class Splitter {
       }
       if (node.op->in_place >= 0) most = Needs::inputs;
     } else if (node.kind == NodeKind::constant) {
+      const Value& type = graph_.value(node.results.first);
+      hash << static_cast<uint64_t>(type.dtype) << static_cast<uint64_t>(type.shape.rank());
+      for (int axis = 0; axis < type.shape.rank(); ++axis) hash << static_cast<uint64_t>(type.shape[axis]);
       for (int i = 0; i < node.words.count; ++i)
         hash << uint64_t{graph_.words[static_cast<size_t>(node.words.first + i)]};
     } else {
@@ -150,10 +154,11 @@ class Splitter {
 
 }  // namespace
 
-WeightPart split_weights(const Graph& graph) { return Splitter(graph).run(); }
+WeightPart split_weights(const Graph& graph, const PreparedWeights& prepared) { return Splitter(graph).run(prepared); }
 
-Result<DynamicGraph> prepare_weights(const Device& device, const Graph& graph, const Weights& weights) {
-  WeightPart part = split_weights(graph);
+Result<DynamicGraph> prepare_weights(const Device& device, const Graph& graph, const Weights& weights,
+                                     PreparedWeights* prepared) {
+  WeightPart part = split_weights(graph, prepared != nullptr ? *prepared : PreparedWeights());
   if (!part.names.empty()) {
     DynamicOptions options;
     options.engine.weights = weights;
@@ -168,6 +173,7 @@ Result<DynamicGraph> prepare_weights(const Device& device, const Graph& graph, c
       if (Status status = once->get_elements(name, type.dtype, type.shape.count(), bytes.data()); !status.ok())
         return status;
       if (Status status = weights.set(name, type.dtype, type.shape, bytes); !status.ok()) return status;
+      if (prepared != nullptr) prepared->emplace(name, bytes.size());
     }
   }
   return std::move(part.rest);

@@ -11,6 +11,8 @@
 #ifndef RLXGPU_LOAD_WEIGHT_PART_H_
 #define RLXGPU_LOAD_WEIGHT_PART_H_
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,14 +23,21 @@
 
 namespace rlxgpu {
 
+// Names of results that are beside the weights already, and their bytes.
+using PreparedWeights = std::map<std::string, uint64_t>;
+
 struct WeightPart {
   DynamicGraph once, rest;
   std::vector<std::string> names;  // outputs of `once`, params of `rest`
 };
-WeightPart split_weights(const Graph& graph);
+// `prepared` are only params of `rest`.
+WeightPart split_weights(const Graph& graph, const PreparedWeights& prepared = {});
 
 // The rest of a graph; what it needs has been computed and put beside the weights, which must be set already.
-Result<DynamicGraph> prepare_weights(const Device& device, const Graph& graph, const Weights& weights);
+// `prepared`: what earlier calls with the same weights computed, if these have not been set again since: it is not
+// computed again, and what is new is added.
+Result<DynamicGraph> prepare_weights(const Device& device, const Graph& graph, const Weights& weights,
+                                     PreparedWeights* prepared = nullptr);
 
 }  // namespace rlxgpu
 

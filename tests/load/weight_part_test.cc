@@ -73,5 +73,28 @@ TEST_CASE("prepared weights give the same results", "[load][gpu]") {
   CHECK(*executable->get<float>("constant") == std::vector<float>{2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24});
 }
 
+TEST_CASE("what an earlier graph computed from weights is not computed again", "[load][gpu]") {
+  const Device device = device_or_skip();
+  const std::vector<float> w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  Weights weights(device);
+  REQUIRE(weights.set("w", f32, {4, 3}, std::as_bytes(std::span(w))).ok());
+  DynamicGraph graph;
+  build(*graph);
+  PreparedWeights prepared;
+  REQUIRE(prepare_weights(device, graph.graph(), weights, &prepared).ok());
+  CHECK(prepared.size() == 2);
+  CHECK(split_weights(graph.graph(), prepared).names.empty());
+  // Another graph computes what it has more.
+  DynamicGraph other;
+  Tensor param = other->param("w", f32, {4, 3});
+  other->output("y", other->input("v", f32, {4, 3}) * (param * 2.0f) + param * 3.0f);
+  const WeightPart part = split_weights(other.graph(), prepared);
+  CHECK(part.names.size() == 1);
+  CHECK(part.once.graph().outputs.size() == 1);
+  REQUIRE(prepare_weights(device, other.graph(), weights, &prepared).ok());
+  CHECK(prepared.size() == 3);
+  CHECK(weights.count() == 4);
+}
+
 }  // namespace
 }  // namespace rlxgpu::testing

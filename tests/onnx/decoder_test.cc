@@ -12,6 +12,7 @@
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/matchers/catch_matchers_string.hpp"
 #include "rlxgpu/load/onnx/onnx.h"
+#include "rlxgpu/load/onnx/runner.h"
 #include "rlxgpu/tools/transcribe.h"
 #include "tests/support/gpu.h"
 
@@ -129,6 +130,13 @@ std::string decoder_path() {
   return path;
 }
 HostTensor flag(bool value) { return HostTensor::of_integers(ElementType::boolean, {1}, std::vector<int64_t>{value}); }
+HostTensor token(int64_t id) { return HostTensor::of_integers(ElementType::i64, {1, 1}, std::vector{id}); }
+HostTensor sound() {
+  std::vector<double> hidden;
+  for (int64_t i = 0; i < kFrames * kWidth; ++i)
+    hidden.push_back(static_cast<float>(static_cast<double>(i * 7919 % 10007) / 6000 - 0.3));
+  return HostTensor::of_numbers(ElementType::f32, {1, kFrames, kWidth}, hidden);
+}
 onnx::LoadOptions options_for(int64_t past) {
   return {.extents = {{"batch_size", 1},
                       {"decoder_sequence_length", 1},
@@ -139,8 +147,8 @@ onnx::LoadOptions options_for(int64_t past) {
 
 // The logits are behind 37 products in a row of 288 terms and more, summed in f32 by either side. That holds as long as
 // no activation falls on different sides of a half where it is quantised to a byte: one byte in 288 that differs by one
-// moves logits by some tenths. Token 1 does that in layer 0, after a difference of 4e-9. The cases are four of nine pairs
-// of tokens that were tried, taken from the seven whose first step agrees; 1801 differs by a tenth, unexplained.
+// moves logits by some tenths. Token 1 does that in layer 0, after a difference of 4e-9. The cases are four of nine
+// pairs of tokens that were tried, taken from the seven whose first step agrees; 1801 differs by a tenth, unexplained.
 void check(const std::vector<double>& logits, const Golden& golden) {
   REQUIRE(logits.size() == 32768);
   const double bound = 37 * 288 * 0x1p-24 * golden.rms;
@@ -154,16 +162,19 @@ void check(const std::vector<double>& logits, const Golden& golden) {
   CHECK(std::max_element(logits.begin(), logits.end()) - logits.begin() == static_cast<int64_t>(golden.best[0].first));
 }
 
-onnx::HostTensors run(onnx::Session& session, const onnx::Model& model, const onnx::HostTensors& inputs) {
+// With zeros for those that are not there.
+onnx::HostTensors all_inputs(const onnx::Model& model, onnx::HostTensors inputs) {
   for (const onnx::Port& port : model.inputs) {
     int64_t count = 1;
     for (const int64_t extent : port.shape) count *= extent;
-    const auto found = inputs.find(port.name);
-    const HostTensor zeros =
-        HostTensor::of_numbers(port.type, port.shape, std::vector<double>(static_cast<size_t>(count)));
-    const Status status = session.set(port.name, found != inputs.end() ? found->second : zeros);
-    REQUIRE(status.ToString() == "OK");
+    inputs.emplace(port.name,
+                   HostTensor::of_numbers(port.type, port.shape, std::vector<double>(static_cast<size_t>(count))));
   }
+  return inputs;
+}
+
+onnx::HostTensors run(onnx::Session& session, const onnx::Model& model, const onnx::HostTensors& inputs) {
+  for (const auto& [name, tensor] : all_inputs(model, inputs)) REQUIRE(session.set(name, tensor).ToString() == "OK");
   REQUIRE(session.run().wait().ToString() == "OK");
   onnx::HostTensors results;
   for (const onnx::Port& port : model.outputs) {
@@ -177,10 +188,6 @@ onnx::HostTensors run(onnx::Session& session, const onnx::Model& model, const on
 TEST_CASE("each branch of Moonshine's merged decoder computes ONNX Runtime's logits", "[onnx][gpu]") {
   const std::string path = decoder_path();
   const Device device = device_or_skip();
-  std::vector<double> hidden;
-  for (int64_t i = 0; i < kFrames * kWidth; ++i)
-    hidden.push_back(static_cast<float>(static_cast<double>(i * 7919 % 10007) / 6000 - 0.3));
-  const HostTensor sound = HostTensor::of_numbers(ElementType::f32, {1, kFrames, kWidth}, hidden);
   std::vector<onnx::Model> models;
   std::vector<onnx::Session> sessions;
   for (const bool cached : {false, true}) {
@@ -193,11 +200,10 @@ TEST_CASE("each branch of Moonshine's merged decoder computes ONNX Runtime's log
     REQUIRE(session.status().ToString() == "OK");
     models.push_back(*std::move(model)), sessions.push_back(*std::move(session));
   }
-  const auto token = [](int64_t id) { return HostTensor::of_integers(ElementType::i64, {1, 1}, std::vector{id}); };
   for (const Case& c : kCases) {
     CAPTURE(c.first, c.second);
     onnx::HostTensors inputs = {
-        {"encoder_hidden_states", sound}, {"input_ids", token(c.first)}, {"use_cache_branch", flag(false)}};
+        {"encoder_hidden_states", sound()}, {"input_ids", token(c.first)}, {"use_cache_branch", flag(false)}};
     const onnx::HostTensors start = run(sessions[0], models[0], inputs);
     check(start.at("logits").numbers(), c.golden[0]);
     CHECK(start.at("present.0.decoder.key").shape() == std::vector<int64_t>{1, 8, 1, 36});
@@ -210,6 +216,42 @@ TEST_CASE("each branch of Moonshine's merged decoder computes ONNX Runtime's log
     check(next.at("logits").numbers(), c.golden[1]);
     CHECK(next.at("present.0.decoder.key").shape() == std::vector<int64_t>{1, 8, 2, 36});
   }
+}
+
+TEST_CASE("a Runner chooses the branch and the caches' length from what a run is given", "[onnx][gpu]") {
+  const Case& c = kCases[0];
+  onnx::LoadOptions options = options_for(1);
+  options.given.emplace("use_cache_branch", flag(false));
+  const Result<onnx::Model> model = onnx::load(decoder_path(), options);  // for names and shapes of inputs
+  REQUIRE(model.status().ToString() == "OK");
+  Result<onnx::Runner> runner = onnx::Runner::open(device_or_skip(), decoder_path());
+  REQUIRE(runner.status().ToString() == "OK");
+  onnx::HostTensors inputs = all_inputs(*model, {{"encoder_hidden_states", sound()}, {"input_ids", token(c.first)}});
+  Result<onnx::HostTensors> start = runner->run(inputs);  // use_cache_branch is zero
+  REQUIRE(start.status().ToString() == "OK");
+  check(start->at("logits").numbers(), c.golden[0]);
+  const int64_t uploaded = runner->uploaded();
+  const uint64_t bytes = runner->weights().device_bytes();
+  for (const auto& [name, cache] : *start) {
+    if (name.starts_with("present.")) inputs.insert_or_assign("past_key_values." + name.substr(8), cache);
+  }
+  inputs.at("input_ids") = token(c.second), inputs.at("use_cache_branch") = flag(true);
+  Result<onnx::HostTensors> next = runner->run(inputs);
+  REQUIRE(next.status().ToString() == "OK");
+  check(next->at("logits").numbers(), c.golden[1]);
+  for (const auto& [name, cache] : *next) {
+    if (name.find(".decoder.") != std::string::npos)
+      inputs.insert_or_assign("past_key_values." + name.substr(8), cache);
+  }
+  Result<onnx::HostTensors> third = runner->run(inputs);
+  REQUIRE(third.status().ToString() == "OK");
+  CHECK(third->at("present.0.decoder.key").shape() == std::vector<int64_t>{1, 8, 3, 36});
+  CHECK(runner->compiled() == 3);
+  // The branches share most of their weights.
+  INFO(uploaded << " weights of " << bytes << " bytes with one branch, " << runner->uploaded() << " of "
+                << runner->weights().device_bytes() << " with both");
+  CHECK(runner->uploaded() - uploaded < uploaded / 4);
+  CHECK(runner->weights().device_bytes() < bytes + bytes / 4);
 }
 
 TEST_CASE("branches whose results differ in shape need their condition at load", "[onnx]") {

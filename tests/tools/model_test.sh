@@ -33,4 +33,15 @@ expect 1 "not an ONNX file" run "$out/y.npy"
 expect 1 "string tensors are not supported" inspect "$data/node/test_string_concat/model.onnx"
 # Extents that nobody gave are 1, and an operand that decides a shape has to be given.
 expect 1 'give the elements of input "shape"' run "$data/node/test_reshape_extended_dims/model.onnx"
+# Files decide symbolic extents, and --extent those that no file does: y = x + z, all of [m, n].
+sum=$TEST_TMPDIR/sum.onnx
+port() { printf "$1"'\x15\x0a\x01'"$2"'\x12\x10\x0a\x0e\x08\x01\x12\x0a\x0a\x03\x12\x01m\x0a\x03\x12\x01n'; }
+{
+  printf '\x08\x0a\x42\x02\x10\x0d\x3a\x58\x0a\x0e\x0a\x01x\x0a\x01z\x12\x01y\x22\x03Add\x12\x01g'
+  port '\x5a' x && port '\x5a' z && port '\x62' y
+} > "$sum"
+expect 0 "y float[1,3]" run "$sum" --input "x=$out/y.npy"
+expect 0 "y float[2,4]" run "$sum" --extent m=2 --extent n=4
+expect 0 'extent "m" is taken as 1' run "$sum" --extent n=4
+expect 1 "is given with 3 elements along axis 1, where the model has 4" run "$sum" --input "x=$out/y.npy" --extent n=4
 exit $((failed > 0))

@@ -379,6 +379,27 @@ HostTensor widened(ElementType type, std::vector<int64_t> shape, std::span<const
   return HostTensor::of_integers(type, std::move(shape), values);
 }
 
+HostTensor resized(const HostTensor& tensor, std::vector<int64_t> shape) {
+  const auto element = static_cast<int64_t>(bits_of(tensor.type())) / 8;
+  const std::vector<int64_t>& old = tensor.shape();
+  int64_t count = 1;
+  for (const int64_t extent : shape) count *= extent;
+  std::vector<std::byte> bytes(static_cast<size_t>(count * element));
+  // Runs along the last axis, by the place of their first element.
+  const auto copy = [&](const auto& self, size_t axis, int64_t from, int64_t to) -> void {
+    if (axis + 1 >= shape.size()) {
+      const int64_t run = shape.empty() ? 1 : std::min(old.back(), shape.back());
+      const int64_t from_row = shape.empty() ? 0 : from * old.back(), to_row = shape.empty() ? 0 : to * shape.back();
+      std::copy_n(tensor.bytes().begin() + from_row * element, run * element, bytes.begin() + to_row * element);
+      return;
+    }
+    for (int64_t i = 0; i < std::min(old[axis], shape[axis]); ++i)
+      self(self, axis + 1, from * old[axis] + i, to * shape[axis] + i);
+  };
+  copy(copy, 0, 0, 0);
+  return HostTensor::of_bytes(tensor.type(), std::move(shape), std::move(bytes));
+}
+
 Shape shape_of(std::span<const int64_t> extents) {
   Shape shape;
   for (const int64_t extent : extents) shape.push_back(Dim(extent));

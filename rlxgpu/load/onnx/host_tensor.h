@@ -105,6 +105,10 @@ Result<std::vector<std::byte>> carried(const HostTensor& tensor);
 // The way back; `bytes` hold all elements in the carrier's storage layout.
 HostTensor widened(ElementType type, std::vector<int64_t> shape, std::span<const std::byte> bytes);
 
+// The elements that have the same place in a shape of as many extents, each of them greater or less: zeros are added at
+// the ends of axes, or ends are left out. Of types whose elements are whole bytes.
+HostTensor resized(const HostTensor& tensor, std::vector<int64_t> shape);
+
 // Ranks above 8 keep counting: Builder reports them.
 Shape shape_of(std::span<const int64_t> extents);
 std::vector<int64_t> extents_of(const Shape& shape);

@@ -262,6 +262,12 @@ std::vector<Value> Importer::run(const GraphDef& graph, std::span<const Value> i
   return results;
 }
 
+const std::vector<int64_t>* Importer::given_shape(const std::string& input) const {
+  if (const auto given = options_.given.find(input); given != options_.given.end()) return &given->second.shape();
+  const auto shape = options_.shapes.find(input);
+  return shape == options_.shapes.end() ? nullptr : &shape->second;
+}
+
 void Importer::import_inputs(Scope& scope, const std::set<int>& bound) {
   const GraphDef& graph = model_.graph;
   std::set<std::string> constants;
@@ -271,10 +277,10 @@ void Importer::import_inputs(Scope& scope, const std::set<int>& bound) {
   }
   extents_ = options_.extents;
   for (const PortDef& port : graph.inputs) {  // shapes of given inputs first: another input may come before
-    const auto given = options_.given.find(port.name);
-    if (given == options_.given.end() || given->second.shape().size() != port.shape.size()) continue;
+    const std::vector<int64_t>* shape = given_shape(port.name);
+    if (shape == nullptr || shape->size() != port.shape.size()) continue;
     for (size_t axis = 0; axis < port.shape.size(); ++axis) {
-      if (!port.shape[axis].symbol.empty()) extents_.emplace(port.shape[axis].symbol, given->second.shape()[axis]);
+      if (!port.shape[axis].symbol.empty()) extents_.emplace(port.shape[axis].symbol, (*shape)[axis]);
     }
   }
   for (size_t k = 0; k < graph.inputs.size(); ++k) {
@@ -307,8 +313,9 @@ void Importer::import_inputs(Scope& scope, const std::set<int>& bound) {
               .bound = bound.contains(static_cast<int>(k)),
               .elements = {}};
     std::string wrong;
-    if (is_given && (!def.has_shape || given->second.shape().size() == def.shape.size())) {
-      port.shape = given->second.shape();
+    const std::vector<int64_t>* shape = given_shape(def.name);
+    if (shape != nullptr && (!def.has_shape || shape->size() == def.shape.size())) {
+      port.shape = *shape;
     } else if (!def.has_shape) {
       wrong = "its rank is not in the model: give its elements to load()";
     }

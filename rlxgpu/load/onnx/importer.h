@@ -78,6 +78,7 @@ class Importer {
   std::vector<std::string> nodes;  // names, by the lines that ops of the graph have
 
  private:
+  const std::vector<int64_t>* given_shape(const std::string& input) const;
   void import_inputs(Scope& scope, const std::set<int>& bound);
   void import_outputs(Scope& scope);
   void import_nodes(std::span<const NodeDef> nodes, Scope& scope);
@@ -102,6 +103,12 @@ class Importer {
   int64_t imported_ = 0;  // nodes so far, with those of functions and loops
   int depth_ = 0;
 };
+
+// What load() does after it has read the file. `def` is as read_model gives it.
+Result<Model> import_model(const ModelDef& def, const LoadOptions& options);
+// A file's model, with batch norms folded (batch_norm.h).
+Result<ModelDef> read_model(std::span<const std::byte> bytes, const std::string& folder);
+Result<ModelDef> read_model(const std::string& path);
 
 }  // namespace rlxgpu::onnx
 

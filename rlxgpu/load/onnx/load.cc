@@ -34,7 +34,9 @@ void count_ops(std::span<const NodeDef> nodes, std::map<std::string, int>& count
   }
 }
 
-Result<Model> import(const ModelDef& def, const LoadOptions& options) {
+}  // namespace
+
+Result<Model> import_model(const ModelDef& def, const LoadOptions& options) {
   if (def.opsets.empty()) return absl::InvalidArgumentError("the ONNX model names no opset");
   if (const auto own = def.opsets.find(""); own != def.opsets.end() && own->second > kLastOpset) {
     return absl::UnimplementedError(absl::StrCat("the ONNX model is of opset ", own->second, ": ", kFirstOpset, " to ",
@@ -62,6 +64,8 @@ Result<Model> import(const ModelDef& def, const LoadOptions& options) {
   }
 }
 
+namespace {
+
 // Keeps the first `count` slices along an axis.
 void cut(std::vector<std::byte>& bytes, std::vector<int64_t>& shape, int axis, int64_t count, DType dtype) {
   int64_t outer = 1, inner = bytes_of(dtype);
@@ -77,6 +81,10 @@ void cut(std::vector<std::byte>& bytes, std::vector<int64_t>& shape, int axis, i
   bytes.resize(storage_bytes(u8, outer * count * inner));
 }
 
+absl::Status in_file(const std::string& path, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+}
+
 const Port* find(const std::vector<Port>& ports, std::string_view name) {
   const auto found = std::find_if(ports.begin(), ports.end(), [&](const Port& port) { return port.name == name; });
   return found == ports.end() ? nullptr : &*found;
@@ -87,44 +95,57 @@ const Port* find(const std::vector<Port>& ports, std::string_view name) {
 const Port* Model::find_input(std::string_view name) const { return find(inputs, name); }
 const Port* Model::find_output(std::string_view name) const { return find(outputs, name); }
 
+Status upload(const Parameter& parameter, const Weights& weights) {
+  Result<std::vector<std::byte>> bytes = carried(parameter.elements);
+  if (!bytes.ok())
+    return absl::InvalidArgumentError(absl::StrCat("weight \"", parameter.name, "\": ", bytes.status().message()));
+  bytes->resize(storage_bytes(*carrier_of(parameter.elements.type()), parameter.elements.count()));
+  return weights.set(parameter.name, *carrier_of(parameter.elements.type()), shape_of(parameter.elements.shape()),
+                     *bytes);
+}
+
 Status Model::upload(const Weights& weights) const {
   for (const Parameter& parameter : parameters) {
-    Result<std::vector<std::byte>> bytes = carried(parameter.elements);
-    if (!bytes.ok())
-      return absl::InvalidArgumentError(absl::StrCat("weight \"", parameter.name, "\": ", bytes.status().message()));
-    bytes->resize(storage_bytes(*carrier_of(parameter.elements.type()), parameter.elements.count()));
-    const Status status = weights.set(parameter.name, *carrier_of(parameter.elements.type()),
-                                      shape_of(parameter.elements.shape()), *bytes);
-    if (!status.ok()) return status;
+    if (Status status = onnx::upload(parameter, weights); !status.ok()) return status;
   }
   return {};
 }
 
-Result<Model> load(std::span<const std::byte> bytes, const LoadOptions& options, const std::string& folder) {
+Result<ModelDef> read_model(std::span<const std::byte> bytes, const std::string& folder) {
   Result<ModelDef> def = parse_model(bytes, folder);
+  if (def.ok()) fold_batch_norms(def->graph);
+  return def;
+}
+
+Result<ModelDef> read_model(const std::string& path) {
+  Result<MappedFile> file = MappedFile::open(path);
+  if (!file.ok()) return file.status();
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  Result<ModelDef> def = read_model(file->bytes(), folder.empty() ? "." : folder.string());
+  return def.ok() ? std::move(def) : in_file(path, def.status());
+}
+
+Result<Model> load(std::span<const std::byte> bytes, const LoadOptions& options, const std::string& folder) {
+  Result<ModelDef> def = read_model(bytes, folder);
   if (!def.ok()) return def.status();
-  fold_batch_norms(def->graph);
-  return import(*def, options);
+  return import_model(*def, options);
 }
 
 Result<Model> load(const std::string& path, const LoadOptions& options) {
-  Result<MappedFile> file = MappedFile::open(path);
-  if (!file.ok()) return file.status();
-  Result<Model> model = load(
-      file->bytes(), options,
-      std::filesystem::path(path).parent_path().empty() ? "." : std::filesystem::path(path).parent_path().string());
-  if (model.ok()) return model;
-  const absl::Status status = model.status();
-  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+  Result<ModelDef> def = read_model(path);
+  if (!def.ok()) return def.status();
+  Result<Model> model = import_model(*def, options);
+  return model.ok() ? std::move(model) : in_file(path, model.status());
 }
 
-Result<Session> Session::create(const Device& device, const Model& model, const DynamicOptions& options) {
+Result<Session> Session::create(const Device& device, const Model& model, const DynamicOptions& options,
+                                PreparedWeights* prepared) {
   DynamicOptions with_weights = options;
   if (!with_weights.engine.weights) {
     with_weights.engine.weights = Weights(device);
     if (Status status = model.upload(with_weights.engine.weights); !status.ok()) return status;
   }
-  Result<DynamicGraph> rest = prepare_weights(device, model.graph.graph(), with_weights.engine.weights);
+  Result<DynamicGraph> rest = prepare_weights(device, model.graph.graph(), with_weights.engine.weights, prepared);
   if (!rest.ok()) return rest.status();
   Result<Executable<DynamicGraph>> executable = Executable<DynamicGraph>::create(device, *rest, with_weights);
   if (!executable.ok()) return executable.status();

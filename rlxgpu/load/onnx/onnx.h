@@ -6,10 +6,10 @@
 //   session->set("x", x);   session->run();
 //   Result<onnx::HostTensor> y = session->get("y");
 //
-// Opsets 7 to 25. Shapes are fixed when the model is loaded: symbolic extents get their sizes from options. Shape
-// arithmetic is done then (fold.h), every other op runs on the device. Integers of 64 bits are held in 32 there
-// (host_tensor.h). Unimplemented: a valid model that asks for more than rlxgpu does; InvalidArgument: not a valid
-// model.
+// Opsets 7 to 25. Shapes are fixed when the model is loaded: symbolic extents get their sizes from options (or from
+// each run: runner.h). Shape arithmetic is done then (fold.h), every other op runs on the device. Integers of 64 bits
+// are held in 32 there (host_tensor.h). Unimplemented: a valid model that asks for more than rlxgpu does;
+// InvalidArgument: not a valid model.
 #ifndef RLXGPU_LOAD_ONNX_ONNX_H_
 #define RLXGPU_LOAD_ONNX_ONNX_H_
 
@@ -24,6 +24,7 @@
 
 #include "rlxgpu/dynamic.h"
 #include "rlxgpu/load/onnx/host_tensor.h"
+#include "rlxgpu/load/weight_part.h"
 #include "rlxgpu/runtime/device.h"
 #include "rlxgpu/runtime/status.h"
 #include "rlxgpu/runtime/weights.h"
@@ -37,7 +38,8 @@ struct LoadOptions {
   // Elements of some inputs. Their shapes fix symbolic extents; and where an op has to know an operand before it can
   // have a shape (Reshape's second), they are used as constants: Port::bound says so.
   HostTensors given = {};
-  std::string weight_prefix = {};  // before the names of weights, where models share a Weights
+  std::map<std::string, std::vector<int64_t>> shapes = {};  // of other inputs: they fix symbolic extents, too
+  std::string weight_prefix = {};                           // before the names of weights, where models share a Weights
 };
 
 // An input or output of the model.
@@ -58,6 +60,9 @@ struct Parameter {
   std::string name;  // in the graph
   HostTensor elements;
 };
+
+// One of a model's weights.
+Status upload(const Parameter& parameter, const Weights& weights);
 
 struct Model {
   DynamicGraph graph;
@@ -86,7 +91,9 @@ Result<Model> load(std::span<const std::byte> bytes, const LoadOptions& options 
 class Session {
  public:
   // Where `options` names weights, the model's must have been uploaded to them (Model::upload); else that is done here.
-  static Result<Session> create(const Device& device, const Model& model, const DynamicOptions& options = {});
+  // `prepared`: as in prepare_weights.
+  static Result<Session> create(const Device& device, const Model& model, const DynamicOptions& options = {},
+                                PreparedWeights* prepared = nullptr);
 
   // Of the input's type and shape. Setting a bound input is an error unless nothing changes.
   Status set(std::string_view name, const HostTensor& elements);
