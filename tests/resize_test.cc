@@ -27,6 +27,11 @@ TEST_CASE("resize: what is wrong is said", "[resize]") {
         "resize([4,0]): axis 1 is empty");
   CHECK(message_of([&](Builder& g) { resize(g.input("x", f32, {g.extent("n", 4)}), {{.axis = 0, .size = 3}}); }) ==
         "resize([<=4]): axis 0 has a run-time extent");
+  CHECK(message_of([&](Builder& g) { resize(x(g), {{.axis = 1, .size = 1 << 24}}, {.mode = ResizeMode::cubic}); }) ==
+        "resize([4,6]): axis 1 needs a table of 67108864 numbers; at most 16777216 are supported");
+  CHECK(message_of([&](Builder& g) {
+          resize(x(g), {{.axis = 1, .size = 3, .scale = 1e-300}}, {.antialias = true});
+        }).starts_with("resize([4,6]): axis 1 needs a table of "));
   CHECK(message_of([&](Builder& g) { resize(x(g, i32), {{.axis = 1, .size = 3}}); }) ==
         "resize(i32[4,6], i32[3], [2,3]): linear and cubic take floats, not i32: cast the operand first");
   CHECK(message_of([&](Builder& g) {
@@ -35,6 +40,13 @@ TEST_CASE("resize: what is wrong is said", "[resize]") {
   CHECK(message_of([&](Builder& g) { affine_grid(g.input("t", f32, {1, 2, 2}), {5, 5}); }) ==
         "affine_grid([1,2,2]): a grid of 2 axes needs maps of (batch, 2, 3)");
 }
+
+// While compiling, so that a number which an integer does not hold is an error.
+static_assert([] {
+  const Taps taps =
+      resize_taps({.axis = 0, .size = 2, .begin = -1e30, .end = 1e300}, 4, {.coordinates = ResizeCoordinates::crop});
+  return !taps.inside[0] && !taps.inside[1] && taps.first[0] < 0 && taps.first[1] > 4;
+}());
 
 // What resize does to 1 2 3 4, worked out by hand from ONNX's formulas.
 TEST_CASE("numbers worked out by hand", "[resize][gpu]") {

@@ -184,6 +184,10 @@ constexpr Tensor resize(Tensor x, std::span<const ResizeAxis> axes, const Resize
       if (axis.size == 0) y = narrow(y, axis.axis, 0, 0, here);
       continue;
     }
+    if (const double table = resize_table(axis, shape[axis.axis], options); !(table <= kMostTaps)) {
+      return fail(" needs a table of ", table < 1e18 ? static_cast<int64_t>(table) : int64_t{1} << 60,
+                  " numbers; at most ", kMostTaps, " are supported");
+    }
     const Taps taps = resize_taps(axis, shape[axis.axis], options);
     if (options.mode == ResizeMode::nearest) {
       y = internal::nearest_axis(y, axis, taps, here);

@@ -99,14 +99,38 @@ constexpr double linear_weight(double distance) {
   return x < 1 ? 1 - x : 0;
 }
 
+constexpr double resize_scale(const ResizeAxis& axis, int64_t extent) {
+  return axis.scale > 0 ? axis.scale : static_cast<double>(axis.size) / static_cast<double>(extent);
+}
+// How much the kernel shrinks: elements of x that weigh are in inverse proportion to it.
+constexpr double resize_narrow(const ResizeAxis& axis, int64_t extent, const ResizeOptions& options) {
+  const double scale = resize_scale(axis, extent);
+  return options.antialias && scale < 1 ? scale : 1;
+}
+constexpr double resize_reach(ResizeMode mode) { return mode == ResizeMode::cubic ? 2 : 1; }
+
+// A file may ask for any place: those far outside are all the same, and an i32 holds them.
+constexpr double near(double source) {
+  constexpr double kFar = 1 << 30;
+  return source > -kFar ? (source < kFar ? source : kFar) : -kFar;
+}
+
 }  // namespace internal
 
+// Numbers in the longer one of the tables that resize_taps makes; at most that many are supported.
+inline constexpr int64_t kMostTaps = 1 << 24;
+constexpr double resize_table(const ResizeAxis& axis, int64_t extent, const ResizeOptions& options) {
+  const auto size = static_cast<double>(axis.size);
+  if (options.mode == ResizeMode::nearest) return size;
+  return 2 * internal::resize_reach(options.mode) / internal::resize_narrow(axis, extent, options) * size;
+}
+
 constexpr Taps resize_taps(const ResizeAxis& axis, int64_t extent, const ResizeOptions& options) {
-  const double scale = axis.scale > 0 ? axis.scale : static_cast<double>(axis.size) / static_cast<double>(extent);
-  const double narrow = options.antialias && scale < 1 ? scale : 1;  // the kernel is stretched by its inverse
+  const double scale = internal::resize_scale(axis, extent);
+  const double narrow = internal::resize_narrow(axis, extent, options);
   const bool nearest = options.mode == ResizeMode::nearest;
-  const double reach = options.mode == ResizeMode::cubic ? 2 : 1;
-  const int64_t start = nearest ? 0 : static_cast<int64_t>(internal::whole_below(-reach / narrow)) + 1;
+  const double reach = internal::resize_reach(options.mode) / narrow;
+  const int64_t start = nearest ? 0 : static_cast<int64_t>(internal::whole_below(-reach)) + 1;
   Taps taps;
   taps.count = nearest ? 1 : 2 - 2 * start;
   taps.weights.resize(static_cast<size_t>(taps.count * axis.size), 1.0);
@@ -114,7 +138,7 @@ constexpr Taps resize_taps(const ResizeAxis& axis, int64_t extent, const ResizeO
     const double source = internal::resize_source(axis, extent, scale, options.coordinates, o);
     const bool crop = options.coordinates == ResizeCoordinates::crop;
     taps.inside.push_back(!crop || (source >= 0 && source <= static_cast<double>(extent - 1)));
-    const double below = internal::whole_below(source), part = source - below;
+    const double place = internal::near(source), below = internal::whole_below(place), part = place - below;
     auto left = static_cast<int64_t>(below);
     if (nearest) {
       const bool up = options.rounding == ResizeRounding::prefer_floor ? part > 0.5

@@ -98,6 +98,9 @@ TEST_CASE("sizes that a file only claims to have are not believed", "[onnx]") {
              ContainsSubstring("an extent is"));
   CHECK_THAT(error_of("g (float[2] x) => (float[n] y) <int64[2] s = {4611686018427387904, 1}> { y = Pad(x, s) }"),
              ContainsSubstring("a pad is"));
+  CHECK_THAT(
+      error_of("g (float[2] x) => (float[n] y) <int64[1] s = {16777216}> { y = Resize <mode = \"cubic\"> (x, , , s) }"),
+      ContainsSubstring("axis 0 needs a table of 67108864 numbers"));
   ::onnx::ModelProto proto = proto_of("g (float[2] x) => (float[2] y) <float[2] w = {1.0, 2.0}> { y = Add(x, w) }");
   proto.mutable_graph()->mutable_initializer(0)->set_dims(0, 1 << 30);
   CHECK_THAT(std::string(onnx::load(bytes_of(proto.SerializeAsString())).status().message()),

@@ -46,11 +46,8 @@ ResizeRounding rounding_of(const Node& n, const std::string& mode) {
 void resized(Node& n, const std::vector<ResizeAxis>& axes, const ResizeOptions& options) {
   const Tensor x = n.tensor(0);
   std::vector<int64_t> to = extents_of(n.shape(0));
-  for (const ResizeAxis& axis : axes) {
-    to[static_cast<size_t>(axis.axis)] = axis.size;
-    if (axis.size > (1 << 24)) n.unsupported("an axis of ", axis.size, " elements, at most 2^24 are supported");
-  }
-  n.checked_shape(to);  // before tables of these sizes are made
+  for (const ResizeAxis& axis : axes) to[static_cast<size_t>(axis.axis)] = axis.size;
+  n.checked_shape(to);
   if (options.mode == ResizeMode::nearest || rlxgpu::is_float(x.dtype())) return n.result(0, resize(x, axes, options));
   if (!rlxgpu::is_integer(x.dtype())) n.unsupported("only nearest for ", name_of(n.type(0)));
   n.result(0, n.wrapped(cast(resize(cast(x, f32), axes, options), x.dtype()), n.type(0)));
