@@ -1,9 +1,11 @@
 
-// As softmax.wgsl, for rows of whole vectors that lie in memory one after another and fit into registers: an invocation keeps
-// kEach vectors of four neighbours, kLanes apart; kLanes invocations share a row. Two barriers for a row, or none where
+// As softmax.wgsl, for rows that lie in memory one after another and fit into registers: an invocation keeps kEach vectors of
+// four elements; kLanes invocations share a row. The four are neighbours, and vectors of a lane kLanes apart; where rows are
+// no whole vectors (RAGGED), the four are kVectors apart, and the last may be beyond the row. Two barriers for a row, or none where
 // they are one subgroup (SUBGROUP). On lavapipe 1024 x 1024 takes 1.5 ms of processor time, with barriers 2.0: it
 // computes the exponentials again after a barrier rather than keep them.
 const kRows = 8u;
+const kCols = 32u;
 const kVectors = 8u;  // in a row
 const kLog = false;    // log_softmax
 const kLanes = 8u;     // a power of two
@@ -13,15 +15,18 @@ const kGridRow = 1u;  // workgroups in one row of the grid
 const_assert kLanes * kGroupRows <= 256u;  // invocations per workgroup, default limit
 const kWhole = kEach * kLanes == kVectors;
 const kLeast = -0x1.fffffep+127f;  // finite, so that kLeast - kLeast is a number
-alias XWords = vec4f;
-fn x_load4(i : u32) -> vec4f { return x[i]; }
-@group(0) @binding(0) var<storage, read> x : array<XWords, kRows * kVectors>;
 fn y_map(i : u32, v : f32) -> f32 {
   return v;
 }
 fn y_put4(i : u32, v : vec4<f32>) {
   b1[i / 4u] = vec4<f32>(y_map(i + 0u, v.x), y_map(i + 1u, v.y), y_map(i + 2u, v.z), y_map(i + 3u, v.w));
 }
+alias XWords = vec4f;
+fn x_load4(i : u32) -> vec4f { return x[i]; }
+@group(0) @binding(0) var<storage, read> x : array<XWords, kRows * kVectors>;
+fn load(row : u32, c : u32) -> vec4f { return x_load4(row * kVectors + c); }
+fn in_row(v : vec4f, c : u32) -> vec4f { return v; }
+fn put(row : u32, c : u32, v : vec4f) { y_put4(4u * (row * kVectors + c), v); }
 
 // exp(d) for d <= 0; exactly 0 below -88, where the power of two is. Drivers' exp may be hundreds of ulps off; this polynomial
 // (Cephes) is not. Added to 1.5 * 2^23, n stands in the low bits as an integer: conversions saturate, for which lavapipe
@@ -81,13 +86,13 @@ fn total(id : u32, v : f32) -> f32 {
 fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) id : u32) {
   let lane = id % kLanes;
   let row = (group.y * kGridRow + group.x) * kGroupRows + id / kLanes;
-  let start = min(row, kRows - 1u) * kVectors;
+  let this_row = min(row, kRows - 1u);
   var held : array<vec4f, kEach>;
   var most4 = vec4f(kLeast);
   for (var j = 0u; j < kEach; j++) {
     let c = lane + j * kLanes;
     if (kWhole || c < kVectors) {
-      let v = x_load4(start + c);
+      let v = load(this_row, c);
       held[j] = v;
       // A NaN counts as infinity, which makes the row NaN.
       most4 = max(most4, select(v, vec4f(from_bits(0x7f800000u)), (bitcast<vec4u>(v) & vec4u(0x7fffffffu)) > vec4u(0x7f800000u)));
@@ -96,8 +101,9 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
   let m = greatest(id, max(max(most4.x, most4.y), max(most4.z, most4.w)));
   var sum4 = vec4f();
   for (var j = 0u; j < kEach; j++) {
-    if (kWhole || lane + j * kLanes < kVectors) {
-      let e = decay4(held[j] - m);
+    let c = lane + j * kLanes;
+    if (kWhole || c < kVectors) {
+      let e = in_row(decay4(held[j] - m), c);
       sum4 += e;
       if (!kLog) { held[j] = e; }
     }
@@ -111,9 +117,9 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
     let c = lane + j * kLanes;
     if (kWhole || c < kVectors) {
       if (kLog) {
-        y_put4(4u * (start + c), (held[j] - m) - shift);
+        put(row, c, (held[j] - m) - shift);
       } else {
-        y_put4(4u * (start + c), held[j] * factor);
+        put(row, c, held[j] * factor);
       }
     }
   }
