@@ -1,25 +1,45 @@
 #!/usr/bin/env python3
-"""The most GPU memory that lavapipe gives out to a command: the sum of its mappings of "allocation fd", looked at every 5 ms.
+"""GPU memory that lavapipe gives out to a command: the sum of its mappings of "allocation fd", looked at every 5 ms.
 
   lavapipe_memory.py rlxgpu run encoder_model.onnx --extent batch_size=1 --extent num_samples=113600 --runs 3 --baked
   lavapipe_memory.py node moonshine_onnxruntime.js memory webgpu MODELS/moonshine-tiny RECORDING
 
-Both are then counted in the same way, weights and staging included.
+Both say "loaded" when the model is, before its first run. Printed: the most until then, what there was then, and the most after it.
 """
 import re
 import subprocess
 import sys
+import threading
 import time
 
-process = subprocess.Popen(sys.argv[1:], stdout=sys.stderr)
-most = 0
-while process.poll() is None:
+
+def level(pid):
     try:
-        with open(f"/proc/{process.pid}/maps") as maps:
+        with open(f"/proc/{pid}/maps") as maps:
             ranges = [re.match(r"([0-9a-f]+)-([0-9a-f]+)", line) for line in maps if "memfd:allocation fd" in line]
-        most = max(most, sum(int(r[2], 16) - int(r[1], 16) for r in ranges))
+        return sum(int(r[2], 16) - int(r[1], 16) for r in ranges)
     except OSError:  # it ended in between
-        pass
+        return 0
+
+
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True)
+most = {"while loading": 0, "loaded": 0, "in runs": 0}
+
+
+def listen():
+    for line in process.stdout:
+        if not most["loaded"] and "loaded" in line:
+            most["loaded"] = level(process.pid)
+        sys.stderr.write(line)
+
+
+listener = threading.Thread(target=listen)
+listener.start()
+while process.poll() is None:
+    now = level(process.pid)
+    when = "in runs" if most["loaded"] else "while loading"
+    most[when] = max(most[when], now)
     time.sleep(0.005)
-print(f"{most / 2**20:.1f} MiB")
+listener.join()
+print(", ".join(f"{when} {size / 2**20:.1f} MiB" for when, size in most.items()))
 sys.exit(process.returncode)

@@ -5,7 +5,7 @@
 //
 // MODELS is the folder of `./dev models`. Prints JSON, a line for each recording: the shortest of $RUNS runs (5 unless told) of
 // the encoder and of all of it, in ms, after one that warms up, and the tokens. With `memory` before the provider: what GPU memory
-// lavapipe has given out (KiB) after the encoder's session was made, and after two runs of it, as transcribe_bench counts it.
+// lavapipe has given out (KiB) after the encoder's session was made, and after two runs of it, as lavapipe_memory.py counts it.
 const fs = require('fs');
 const ort = require('onnxruntime-node');
 
@@ -69,6 +69,8 @@ function lavapipeKib() {
 async function memory([provider, model, recording]) {
   const encoder = await ort.InferenceSession.create(`${model}/encoder_model.onnx`, {executionProviders: [provider]});
   const loaded = lavapipeKib(), samples = samplesOf(recording);
+  console.log('loaded');
+  await new Promise((resolve) => setTimeout(resolve, 100));  // for lavapipe_memory.py to look
   for (let run = 0; run < 2; ++run) await encoder.run({input_values: new ort.Tensor('float32', samples, [1, samples.length])});
   console.log(JSON.stringify({provider, recording, loaded_kib: loaded, after_runs_kib: lavapipeKib()}));
 }

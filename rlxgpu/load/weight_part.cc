@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -13,6 +14,7 @@ namespace rlxgpu {
 namespace {
 
 constexpr uint64_t kMostBytes = uint64_t{256} << 20;  // of one result that is kept
+constexpr uint64_t kPieceBytes = uint64_t{4} << 20;   // of results that are computed together
 
 enum class Needs : uint8_t { nothing, weights, inputs };
 
@@ -156,25 +158,71 @@ class Splitter {
 
 WeightPart split_weights(const Graph& graph, const PreparedWeights& prepared) { return Splitter(graph).run(prepared); }
 
+namespace {
+
+uint64_t bytes_of(const Value& type) { return storage_bytes(type.dtype, type.shape.count()); }
+
+// Computes some outputs of a graph, and puts them into `to`.
+Status compute(const Device& device, const Graph& all, std::span<const Output> outputs, const Weights& from,
+               const Weights& to) {
+  const std::map<int32_t, std::string> none;
+  DynamicGraph graph;
+  Copier copier(all, *graph, none);
+  for (const Output& output : outputs) graph->output(all.name(output.name), copier.take(output.value));
+  DynamicOptions options;
+  options.engine.weights = from;
+  Result<Executable<DynamicGraph>> executable = Executable<DynamicGraph>::create(device, graph, options);
+  if (!executable.ok()) return executable.status();
+  executable->run();
+  for (const Output& output : outputs) {
+    const Value& type = all.value(output.value);
+    std::vector<std::byte> bytes(bytes_of(type));
+    const std::string_view name = all.name(output.name);
+    if (Status status = executable->get_elements(name, type.dtype, type.shape.count(), bytes.data()); !status.ok())
+      return status;
+    if (Status status = to.set(name, type.dtype, type.shape, bytes); !status.ok()) return status;
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<DynamicGraph> prepare_weights(const Device& device, const Graph& graph, const Weights& weights,
                                      PreparedWeights* prepared) {
-  WeightPart part = split_weights(graph, prepared != nullptr ? *prepared : PreparedWeights());
-  if (!part.names.empty()) {
-    DynamicOptions options;
-    options.engine.weights = weights;
-    Result<Executable<DynamicGraph>> once = Executable<DynamicGraph>::create(device, part.once, options);
-    if (!once.ok()) return once.status();
-    once->run();
-    const Graph& made = part.once.graph();
-    for (const Output& output : made.outputs) {
-      const Value& type = made.value(output.value);
-      std::vector<std::byte> bytes(storage_bytes(type.dtype, type.shape.count()));
-      const std::string_view name = made.name(output.name);
-      if (Status status = once->get_elements(name, type.dtype, type.shape.count(), bytes.data()); !status.ok())
-        return status;
-      if (Status status = weights.set(name, type.dtype, type.shape, bytes); !status.ok()) return status;
-      if (prepared != nullptr) prepared->emplace(name, bytes.size());
-    }
+  return prepare_weights(device, graph, weights, weights, prepared);
+}
+
+Result<DynamicGraph> prepare_weights(const Device& device, const Graph& graph, const Weights& from, const Weights& to,
+                                     PreparedWeights* prepared) {
+  PreparedWeights known = prepared != nullptr ? *prepared : PreparedWeights();
+  WeightPart part = split_weights(graph, known);
+  const Graph &once = part.once.graph(), &rest = part.rest.graph();
+  const bool apart = from.store() != to.store();
+  std::vector<const Node*> copied;
+  uint64_t expected = 0;
+  const auto expect = [&](const Value& type) { expected += (bytes_of(type) + 255) / 256 * 256; };
+  for (const Output& output : once.outputs) {
+    expect(once.value(output.value));
+    known.emplace(once.name(output.name), bytes_of(once.value(output.value)));
+  }
+  for (const Node& node : rest.nodes) {
+    if (!apart || node.kind != NodeKind::param || known.contains(std::string(rest.name(node.name)))) continue;
+    expect(rest.value(node.results.first));
+    copied.push_back(&node);
+  }
+  to.expect(expected);
+  for (size_t first = 0, end = 0; first < once.outputs.size(); first = end) {
+    for (uint64_t bytes = 0; end < once.outputs.size() && bytes < kPieceBytes; ++end)
+      bytes += bytes_of(once.value(once.outputs[end].value));
+    if (Status status = compute(device, once, {once.outputs.data() + first, end - first}, from, to); !status.ok())
+      return status;
+  }
+  if (prepared != nullptr) *prepared = std::move(known);
+  for (const Node* node : copied) {
+    const Value& type = rest.value(node->results.first);
+    std::vector<std::byte> bytes(bytes_of(type));
+    if (Status status = from.get(rest.name(node->name), bytes); !status.ok()) return status;
+    if (Status status = to.set(rest.name(node->name), type.dtype, type.shape, bytes); !status.ok()) return status;
   }
   return std::move(part.rest);
 }

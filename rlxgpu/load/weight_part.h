@@ -6,7 +6,7 @@
 //   auto executable = Executable<DynamicGraph>::create(device, part.rest, {.engine = {.weights = weights}});
 //
 // Files often hold weights in another form than products want them: quantised, transposed, one by one. prepare_weights
-// does all of this. Names tell what is computed, so that graphs which share weights share these, too. Views of weights
+// does all of this, piece by piece, so that it takes little memory. Names tell what is computed, so that graphs which share weights share these, too. Views of weights
 // stay in the rest, where they cost nothing. A graph with run-time numbers is left as it is.
 #ifndef RLXGPU_LOAD_WEIGHT_PART_H_
 #define RLXGPU_LOAD_WEIGHT_PART_H_
@@ -37,6 +37,9 @@ WeightPart split_weights(const Graph& graph, const PreparedWeights& prepared = {
 // `prepared`: what earlier calls with the same weights computed, if these have not been set again since: it is not
 // computed again, and what is new is added.
 Result<DynamicGraph> prepare_weights(const Device& device, const Graph& graph, const Weights& weights,
+                                     PreparedWeights* prepared = nullptr);
+// The same into other weights, with those that the rest reads as they are: `from` is then needed no more.
+Result<DynamicGraph> prepare_weights(const Device& device, const Graph& graph, const Weights& from, const Weights& to,
                                      PreparedWeights* prepared = nullptr);
 
 }  // namespace rlxgpu

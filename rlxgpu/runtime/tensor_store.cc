@@ -57,6 +57,7 @@ absl::StatusOr<Slice> TensorStore::allocate(std::string_view name, uint64_t byte
   if (!buffer.ok()) return buffer.status();
   chunks_.push_back({*buffer, size, bytes});
   bytes_ += size;
+  expected_ -= std::min(expected_, size);
   return Slice{*std::move(buffer), 0, bytes};
 }
 
@@ -84,7 +85,7 @@ absl::Status TensorStore::set(std::string_view name, const TensorType& type, std
   if (absl::Status status = check_bytes(absl::StrCat(what_, " \"", name, "\""), type, data.size()); !status.ok())
     return status;
   const std::lock_guard lock(mutex_);
-  absl::StatusOr<Entry*> entry = find_or_add(name, type, true, 0);
+  absl::StatusOr<Entry*> entry = find_or_add(name, type, true, expected_);
   if (!entry.ok()) return entry.status();
   if (absl::Status status = device_->write((*entry)->slice.buffer, (*entry)->slice.offset, data); !status.ok())
     return status;
@@ -114,6 +115,11 @@ absl::Status TensorStore::clear() {
   const wgpu::CommandBuffer commands = encoder.Finish();
   device_->queue.Submit(1, &commands);
   return errors.status(absl::StrCat("clearing every ", what_));
+}
+
+void TensorStore::expect(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  expected_ = bytes;
 }
 
 bool TensorStore::is_set(std::string_view name) {

@@ -47,6 +47,7 @@ class TensorStore {
   absl::Status set(std::string_view name, const TensorType& type, std::span<const std::byte> data);
   absl::Status get(std::string_view name, std::span<std::byte> out);
   absl::Status clear();  // all zero again
+  void expect(uint64_t bytes);
 
   bool is_set(std::string_view name);
   size_t count();
@@ -73,7 +74,7 @@ class TensorStore {
     uint64_t bytes = 0, used = 0;
   };
   std::vector<Chunk> chunks_;
-  uint64_t bytes_ = 0;
+  uint64_t bytes_ = 0, expected_ = 0;
 };
 
 }  // namespace rlxgpu::internal

@@ -15,12 +15,16 @@ absl::Status no_device() { return absl::FailedPreconditionError("weights without
 }  // namespace
 
 Status NamedTensors::set(std::string_view name, DType dtype, const Shape& shape,
-                               std::span<const std::byte> data) const {
+                         std::span<const std::byte> data) const {
   return store_ ? store_->set(name, TensorType{dtype, shape}, data) : no_device();
 }
 
 Status NamedTensors::get(std::string_view name, std::span<std::byte> out) const {
   return store_ ? store_->get(name, out) : no_device();
+}
+
+void NamedTensors::expect(uint64_t bytes) const {
+  if (store_) store_->expect(bytes);
 }
 
 size_t NamedTensors::count() const { return store_ ? store_->count() : 0; }

@@ -36,6 +36,8 @@ class NamedTensors {
   Status set(std::string_view name, DType dtype, const Shape& shape, std::span<const std::byte> data) const;
   // Waits for the device; `out` is of the tensor's size.
   Status get(std::string_view name, std::span<std::byte> out) const;
+  // Of tensors that will be set soon, each rounded up to 256: buffers are then made for that much, and no more.
+  void expect(uint64_t bytes) const;
 
   size_t count() const;         // of tensors
   size_t buffer_count() const;  // of device buffers that hold them

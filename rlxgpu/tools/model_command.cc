@@ -252,6 +252,10 @@ int run_command(const RunCommand& command, std::ostream& out, std::ostream& err)
   const auto start = std::chrono::steady_clock::now();
   Result<onnx::Session> session = onnx::Session::create(*device, *model, dynamic);
   if (!session.ok()) return fail(session.status(), err);
+  const auto seconds_since = [](std::chrono::steady_clock::time_point then) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
+  };
+  out << absl::StrFormat("adapter   %s\nloaded    after %.2f s\n", device->label(), seconds_since(start)) << std::flush;
 
   std::mt19937 random(static_cast<uint32_t>(command.seed));
   onnx::HostTensors given = options->given, got;
@@ -259,16 +263,13 @@ int run_command(const RunCommand& command, std::ostream& out, std::ostream& err)
     if (!given.contains(port.name)) given.emplace(port.name, random_tensor(port, random));
     if (Status status = session->set(port.name, given.find(port.name)->second); !status.ok()) return fail(status, err);
   }
-  const auto seconds_since = [](std::chrono::steady_clock::time_point then) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
-  };
   double best = 0;
   for (int64_t run = 0; run < std::max<int64_t>(command.runs, 1) + 1; ++run) {  // the first one has drivers compile
     const auto begin = std::chrono::steady_clock::now();
     if (Status status = session->run().wait(); !status.ok()) return fail(status, err);
     const double took = seconds_since(begin);
     if (run == 0) {
-      out << absl::StrFormat("adapter   %s\nfirst run after %.2f s\n", device->label(), seconds_since(start));
+      out << absl::StrFormat("first run after %.2f s\n", seconds_since(start));
     } else {
       best = run == 1 ? took : std::min(best, took);
     }

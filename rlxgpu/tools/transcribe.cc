@@ -32,23 +32,20 @@ struct Transcriber::State {
   Sizes sizes = Sizes::free;
   Vocabulary vocabulary;
   std::unique_ptr<MoonshineDecoder> decoder;
-  Weights weights;  // of the encoder
   int64_t samples = 0;  // that the session is for
   std::unique_ptr<onnx::Session> encoder;
 
   absl::Status prepare(int64_t count);
 };
 
-// Shapes are fixed when a model is loaded: a sound of another length is another program, with the same weights.
+// Shapes are fixed when a model is loaded: a sound of another length is another program.
 absl::Status Transcriber::State::prepare(int64_t count) {
   if (encoder != nullptr && samples == count) return absl::OkStatus();
   Result<onnx::Model> model = onnx::load(encoder_path, {.extents = {{"batch_size", 1}, {"num_samples", count}}});
   if (!model.ok()) return model.status();
-  if (!weights) weights = Weights(device);
-  if (Status status = model->upload(weights); !status.ok()) return status;  // constants may depend on the length
   DynamicOptions options;
   options.sizes = sizes;
-  options.engine.weights = weights;
+  encoder = nullptr;  // its memory is wanted
   Result<onnx::Session> session = onnx::Session::create(device, *model, options);
   if (!session.ok()) return session.status();
   encoder = std::make_unique<onnx::Session>(*std::move(session));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "catch2/catch_test_macros.hpp"
+#include "catch2/generators/catch_generators.hpp"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/movement/movement.h"
@@ -52,16 +53,19 @@ TEST_CASE("a graph without weights, or with run-time numbers, stays as it is", "
 }
 
 TEST_CASE("prepared weights give the same results", "[load][gpu]") {
+  const bool apart = GENERATE(false, true);  // with weights of their own
   const Device device = device_or_skip();
   const std::vector<float> w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, x = {1, 0, 2, 0, 1, 1};
   Weights weights(device);
   REQUIRE(weights.set("w", f32, {4, 3}, std::as_bytes(std::span(w))).ok());
   DynamicGraph graph;
   build(*graph);
-  Result<DynamicGraph> rest = prepare_weights(device, graph.graph(), weights);
+  Weights prepared = apart ? Weights(device) : weights;
+  Result<DynamicGraph> rest = prepare_weights(device, graph.graph(), weights, prepared);
   REQUIRE(rest.status().ToString() == "OK");
   DynamicOptions options;
-  options.engine.weights = weights;
+  options.engine.weights = prepared;
+  weights = {};
   auto executable = Executable<DynamicGraph>::create(device, *rest, options);
   REQUIRE(executable.status().ToString() == "OK");
   REQUIRE(executable->set("x", x).ok());
@@ -94,6 +98,36 @@ TEST_CASE("what an earlier graph computed from weights is not computed again", "
   REQUIRE(prepare_weights(device, other.graph(), weights, &prepared).ok());
   CHECK(prepared.size() == 3);
   CHECK(weights.count() == 4);
+}
+
+TEST_CASE("weights apart hold what the rest reads, and nothing else", "[load][gpu]") {
+  const Device device = device_or_skip();
+  const Weights file(device), prepared(device);
+  constexpr int64_t kCount = 1 << 19;  // 2 MiB each: several pieces
+  const auto set = [&](const std::string& name, float value) {
+    const std::vector<float> all(kCount, value);
+    return file.set(name, f32, {kCount}, std::as_bytes(std::span(all))).ok();
+  };
+  DynamicGraph graph;
+  Tensor y = graph->input("x", f32, {kCount}) * graph->param("plain", f32, {kCount});
+  for (const std::string name : {"a", "b", "c", "d", "e"}) {
+    y = y + (graph->param(name, f32, {kCount}) + 1.0f);
+    REQUIRE(set(name, 2));
+  }
+  REQUIRE(set("plain", 10));
+  graph->output("y", y);
+  Result<DynamicGraph> rest = prepare_weights(device, graph.graph(), file, prepared);
+  REQUIRE(rest.status().ToString() == "OK");
+  CHECK(prepared.count() == 6);
+  CHECK(prepared.device_bytes() == 6 * 4 * kCount);
+  CHECK(file.count() == 6);
+  DynamicOptions options;
+  options.engine.weights = prepared;
+  auto executable = Executable<DynamicGraph>::create(device, *rest, options);
+  REQUIRE(executable.status().ToString() == "OK");
+  REQUIRE(executable->set("x", std::vector<float>(kCount, 1)).ok());
+  executable->run();
+  CHECK(*executable->get<float>("y") == std::vector<float>(kCount, 25));
 }
 
 }  // namespace

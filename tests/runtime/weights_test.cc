@@ -1,10 +1,10 @@
 // Weights are uploaded once and shared; states live between runs and engines.
-#include "absl/status/statusor.h"
 #include "rlxgpu/runtime/weights.h"
 
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
@@ -128,6 +128,17 @@ TEST_CASE("a thousand small weights share few buffers and keep their data", "[gp
     REQUIRE(weights.get(absl::StrCat("w", i), room_of(data)).ok());
     CHECK(data == std::vector<uint8_t>(data.size(), static_cast<uint8_t>(i)));
   }
+}
+
+TEST_CASE("weights that are expected get buffers of their size", "[gpu]") {
+  const Weights weights(device_or_skip());
+  weights.expect(5 << 20);
+  const std::vector<uint8_t> data(1 << 20, 7);
+  for (int i = 0; i < 5; ++i) REQUIRE(weights.set(absl::StrCat("w", i), u8, {1 << 20}, bytes_of(data)).ok());
+  CHECK(weights.buffer_count() == 1);
+  CHECK(weights.device_bytes() == 5 << 20);
+  REQUIRE(weights.set("more", u8, {4}, bytes_of(std::vector<uint8_t>(4))).ok());
+  CHECK(weights.buffer_count() == 2);
 }
 
 TEST_CASE("an engine's small weights share one buffer of their size", "[gpu]") {

@@ -105,6 +105,12 @@ Status upload(const Parameter& parameter, const Weights& weights) {
 }
 
 Status Model::upload(const Weights& weights) const {
+  uint64_t expected = 0;
+  for (const Parameter& parameter : parameters) {
+    const uint64_t bytes = storage_bytes(*carrier_of(parameter.elements.type()), parameter.elements.count());
+    expected += (bytes + 255) / 256 * 256;
+  }
+  weights.expect(expected);
   for (const Parameter& parameter : parameters) {
     if (Status status = onnx::upload(parameter, weights); !status.ok()) return status;
   }
@@ -141,12 +147,14 @@ Result<Model> load(const std::string& path, const LoadOptions& options) {
 Result<Session> Session::create(const Device& device, const Model& model, const DynamicOptions& options,
                                 PreparedWeights* prepared) {
   DynamicOptions with_weights = options;
-  if (!with_weights.engine.weights) {
-    with_weights.engine.weights = Weights(device);
-    if (Status status = model.upload(with_weights.engine.weights); !status.ok()) return status;
+  Weights file = options.engine.weights;  // as the model has them
+  if (!file) {
+    file = Weights(device), with_weights.engine.weights = Weights(device);
+    if (Status status = model.upload(file); !status.ok()) return status;
   }
-  Result<DynamicGraph> rest = prepare_weights(device, model.graph.graph(), with_weights.engine.weights, prepared);
+  Result<DynamicGraph> rest = prepare_weights(device, model.graph.graph(), file, with_weights.engine.weights, prepared);
   if (!rest.ok()) return rest.status();
+  file = {};  // before the model's own buffers are made
   Result<Executable<DynamicGraph>> executable = Executable<DynamicGraph>::create(device, *rest, with_weights);
   if (!executable.ok()) return executable.status();
   Session session;
