@@ -255,7 +255,11 @@ int run_command(const RunCommand& command, std::ostream& out, std::ostream& err)
   const auto seconds_since = [](std::chrono::steady_clock::time_point then) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
   };
-  out << absl::StrFormat("adapter   %s\nloaded    after %.2f s\n", device->label(), seconds_since(start)) << std::flush;
+  const Engine& engine = session->executable().engine();
+  out << absl::StrFormat("adapter   %s\nloaded    after %.2f s: %.1f MB of weights, %.1f MB besides\n", device->label(),
+                         seconds_since(start), static_cast<double>(engine.weights().device_bytes()) * 1e-6,
+                         static_cast<double>(engine.device_bytes()) * 1e-6)
+      << std::flush;
 
   std::mt19937 random(static_cast<uint32_t>(command.seed));
   onnx::HostTensors given = options->given, got;

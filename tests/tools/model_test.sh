@@ -20,6 +20,7 @@ lstm=$data/node/test_lstm_defaults/model.onnx softmax=$data/node/test_softmax_ex
 expect 0 "ops     LSTM 1" inspect "$lstm"
 expect 0 "recurrent/f32" inspect "$lstm" --program
 expect 0 "right" run "$lstm" --check
+expect 0 "MB of weights, " run "$lstm"
 expect 0 'the node that computes "Y_h"' run "$lstm" --profile
 expect 0 "trace" run "$lstm" --trace "$TEST_TMPDIR/trace.json"
 grep -q '"traceEvents"' "$TEST_TMPDIR/trace.json" || { echo "FAILED: no trace"; failed=$((failed + 1)); }
