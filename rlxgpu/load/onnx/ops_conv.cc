@@ -225,8 +225,10 @@ void import_max_unpool(Node& n) {
 }
 
 void import_lrn(Node& n) {
+  const int64_t size = n.integer("size");
+  if (size < 1 || size > INT32_MAX) n.invalid("size is ", size);
   n.result(0,
-           lrn(n.tensor(0), n.integer("size"),
+           lrn(n.tensor(0), size,
                {.alpha = n.number("alpha", 1e-4f), .beta = n.number("beta", 0.75f), .bias = n.number("bias", 1.0f)}));
 }
 

@@ -21,6 +21,7 @@ Granularity granularity(Node& n) {
   Granularity g;
   const int64_t axis = n.integer("axis", 1);
   g.options.block = n.integer("block_size", 0);
+  if (g.options.block < 0 || g.options.block > INT32_MAX) n.invalid("block_size is ", g.options.block);
   g.whole = n.shape(1).count() == 1 && g.options.block == 0;
   g.options.axis = g.whole ? 0 : n.axis(axis, n.rank(0));
   return g;
