@@ -39,12 +39,20 @@ constexpr bool matmul_gemv_accepts(const Call& call, const Target& target) {
 }
 
 // Where subgroups are narrower than a workgroup (SwiftShader: 4), "rows" is faster for more than one vector (16 x 1024
-// x 1024: 23 against 31 ms; 4 x 4096 x 4096: 271 against 419).
+// x 1024: 23 against 31 ms; 4 x 4096 x 4096: 271 against 419), and for one with columns of f32 that lie in one piece
+// each (4096 x 4096: 60 against 130); but not for a few with 16 bits (4 x 4096 x 4096: 247 against 168).
 constexpr bool matmul_gemv_prefers(const Call& call, const Target& target) {
   if (target.adapter_class != AdapterClass::software || !matmul_gemv_accepts(call, target)) return false;
   const MatmulLayout layout = matmul_sizes(call);
   const int64_t vectors = layout.m < layout.n ? layout.m : layout.n, lines = layout.m < layout.n ? layout.n : layout.m;
-  return target.subgroup_max == 0 || target.subgroup_max >= 8 || (vectors == 1 && lines >= 8);
+  if (target.subgroup_max == 0 || target.subgroup_max >= 8) return true;
+  const DType dtype = call.operand(layout.n <= layout.m ? 0 : 1).dtype;
+  if (vectors > 1) return per_word(dtype) == 2 && vectors <= 4;
+  const Shape& b = call.operand(1).shape;
+  const View* const b_view = call.operand_views[1];
+  const bool columns_in_one_piece =
+      layout.m == 1 && b.rank() > 1 && b_view != nullptr && b_view->strides[b.rank() - 2] == 1;
+  return lines >= 8 && !(columns_in_one_piece && dtype == f32);
 }
 
 constexpr void matmul_gemv_emit(Emit& e) {

@@ -221,13 +221,15 @@ constexpr bool matmul_packed_split_accepts(const Call& call, const Target& targe
 
 // Faster than "rows" from 64 x 64 x 64 on where subgroups are narrow (SwiftShader), else from about 96 on: a copy is a
 // dispatch more (lavapipe, 64: 0.126 against 0.084 ms; 128: 0.22). Types that must be copied first, from 128 x 128 x
-// 128 on.
+// 128 on there.
 constexpr bool matmul_packed_prefers(const Call& call, const Target& target) {
   if (target.adapter_class != AdapterClass::software || !matmul_packed_accepts(call, target)) return false;
   const MatmulLayout layout = matmul_sizes(call);
   const bool f32_only = call.operand(0).dtype == f32 && call.operand(1).dtype == f32;
-  const int64_t least = !f32_only ? 128 : target.subgroup_max < 8 ? 64 : 96;
-  return layout.m > 16 && layout.n > 16 && layout.batches * layout.m * layout.n * layout.k >= least * least * least;
+  const bool narrow = target.subgroup_max < 8;
+  const int64_t least = narrow ? 64 : f32_only ? 96 : 128;
+  const int64_t rows = narrow ? 16 : 17;  // SwiftShader, 16 x 1024 x 1024: 15 ms, "rows" 22
+  return layout.m >= rows && layout.n > 16 && layout.batches * layout.m * layout.n * layout.k >= least * least * least;
 }
 
 // Long sums and too few tiles for the threads of a CPU.
