@@ -242,12 +242,14 @@ constexpr bool attention_split_accepts(const Call& call, const Target& target) {
   const int64_t floats = attention_internal::splits_of(sizes, target) * rows * (sizes.value_size + 2);
   return 4 * floats <= static_cast<int64_t>(target.max_binding_bytes);
 }
-// Too few blocks of rows for the device, and keys enough to share.
+// Too few blocks of rows for the device, and keys enough to share. On GPUs for few queries only: a prompt's attention
+// is one dispatch.
 constexpr bool attention_split_prefers(const Call& call, const Target& target) {
   const AttentionSizes sizes(call);
-  return sizes.keys.extent >= 512 && attention_split_accepts(call, target) &&
-         sizes.batches * sizes.kv_heads * attention_internal::tiling_of(sizes, target).blocks <=
-             (target.adapter_class == AdapterClass::software ? 4 : 64);
+  const bool software = target.adapter_class == AdapterClass::software;
+  return sizes.keys.extent >= 512 && (software || sizes.queries.extent <= 32) &&
+         attention_split_accepts(call, target) &&
+         sizes.batches * sizes.kv_heads * attention_internal::tiling_of(sizes, target).blocks <= (software ? 4 : 64);
 }
 
 }  // namespace rlxgpu

@@ -45,8 +45,8 @@ constexpr Tensor matmul_integer(Tensor a, Tensor b, Rhs a_zero = 0, Rhs b_zero =
                  "): needs matrices of i8 or u8");
     return {&builder, -1};
   }
-  a = internal::as_i8(a, a_zero, site), b = internal::as_i8(b, b_zero, site);
   const int64_t k = a.shape()[a.shape().rank() - 1];
+  a = internal::as_i8(a, a_zero, site), b = internal::as_i8(b, b_zero, site);
   Tensor y = matmul(a, b, site);
   const bool of_a = !internal::is_zero(a_zero), of_b = !internal::is_zero(b_zero);
   const Tensor za = internal::zero_tensor(a_zero, builder), zb = internal::zero_tensor(b_zero, builder);

@@ -3,7 +3,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "docs/examples/bert.h"
 #include "docs/examples/encoder.h"
+#include "docs/examples/llama.h"
 #include "docs/examples/mlp.h"
 #include "rlxgpu/compile/compile.h"
 #include "rlxgpu/wgsl/render.h"
@@ -17,6 +19,11 @@ constexpr Example kExamples[] = {
      ::examples::Encoder<::examples::EncoderSize{.layers = 2, .rows = 32, .width = 64, .heads = 4}>::build},
     {"encoder", "a transformer encoder of BERT's size, 12 layers of width 768: docs/examples/encoder.h",
      ::examples::Encoder<::examples::EncoderSize{}>::build},
+    {"bert-layer", "BERT-base cut to one layer, 128 tokens: docs/examples/bert.h",
+     ::examples::Bert<::examples::BertSize{.layers = 1}>::build},
+    {"llama-layer", "a Llama of one layer that reads 64 tokens: docs/examples/llama.h",
+     ::examples::Llama<::examples::LlamaSize{.layers = 1}, 64>::build},
+    {"llama-token", "the same, reading one token", ::examples::Llama<::examples::LlamaSize{.layers = 1}, 1>::build},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
 #include "rlxgpu/compile/listing.h"
+#include "rlxgpu/runtime/device.h"
 #include "rlxgpu/tools/examples.h"
 #include "rlxgpu/tools/program_json.h"
 
@@ -44,7 +45,16 @@ int program_command(const ProgramCommand& command, std::ostream& out, std::ostre
     list_examples(err);
     return 2;
   }
-  absl::StatusOr<StoredProgram> program = render(*example);
+  Target target = kPortable;
+  if (command.here) {
+    const absl::StatusOr<Device> device = open_device({.log = [&](std::string_view line) { err << line << "\n"; }});
+    if (!device.ok()) {
+      err << device.status().message() << "\n";
+      return 1;
+    }
+    target = device->target();
+  }
+  absl::StatusOr<StoredProgram> program = render(*example, target);
   if (!program.ok()) {
     err << program.status() << "\n";
     return 1;

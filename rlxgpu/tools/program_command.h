@@ -9,6 +9,7 @@ namespace rlxgpu::tools {
 
 struct ProgramCommand {
   std::string name;   // of an example; empty lists them all
+  bool here = false;  // planned for the adapter that programs run on, not for every WebGPU
   bool wgsl = false;  // also the kernels' texts
   bool json = false;  // all of it, in the form of program_json.h
 };

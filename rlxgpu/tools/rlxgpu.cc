@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   rlxgpu::tools::ProgramCommand program;
   CLI::App* show = app.add_subcommand("program", "Show the program that an example graph becomes");
   show->add_option("NAME", program.name, "An example; without it, all are listed");
+  show->add_flag("--here", program.here, "Plan it for the adapter of this machine; without it, for any WebGPU");
   CLI::Option* wgsl = show->add_flag("--wgsl", program.wgsl, "Print the WGSL of its kernels, too");
   show->add_flag("--json", program.json, "Print JSON: all of the program, with its WGSL")->excludes(wgsl);
 
@@ -99,9 +100,11 @@ int main(int argc, char** argv) {
   runs->add_option("--seed", run.seed, "Of random inputs");
   runs->add_option("--adapter", run.adapter, "Part of the adapter's name; without it, the one used by default");
   rlxgpu::tools::TranscribeCommand transcribe;
-  CLI::App* transcribes = app.add_subcommand("transcribe", "Write down what is said in a sound, by a Moonshine speech model");
+  CLI::App* transcribes =
+      app.add_subcommand("transcribe", "Write down what is said in a sound, by a Moonshine speech model");
   transcribes->add_option("IN", transcribe.in, "A WAV file of up to a minute, any rate and channels")->required();
-  transcribes->add_option("--model", transcribe.model, "The model's folder; without it, the one that `./dev models` makes");
+  transcribes->add_option("--model", transcribe.model,
+                          "The model's folder; without it, the one that `./dev models` makes");
   transcribes->add_flag("--times", transcribe.times, "Print how long it took, too");
 
   CLI11_PARSE(app, argc, argv);
@@ -114,7 +117,8 @@ int main(int argc, char** argv) {
   if (*spectrograms) return rlxgpu::tools::spectrogram_command(spectrogram, std::cout, std::cerr);
   if (*inspects) return rlxgpu::tools::inspect_command(inspect, std::cout, std::cerr);
   if (*runs) return rlxgpu::tools::run_command(run, std::cout, std::cerr);
-  if (*transcribes) return rlxgpu::tools::transcribe_command(transcribe, std::cout, std::cerr, isatty(STDERR_FILENO) != 0);
+  if (*transcribes)
+    return rlxgpu::tools::transcribe_command(transcribe, std::cout, std::cerr, isatty(STDERR_FILENO) != 0);
   std::cerr << app.help();
   return 2;
 }

@@ -258,6 +258,8 @@ int main(int argc, char** argv) {
   }
   std::vector<::onnx::ModelProto> models = seeds(corpus);
   if (models.empty()) return std::puts("there are no models to begin with"), 1;
+  std::printf("seed %lu; the model at hand is in %s\n", static_cast<unsigned long>(seed), last.c_str());
+  std::fflush(stdout);
   Mutator mutator(std::move(models), seed);
   const auto now = [] { return std::chrono::steady_clock::now(); };
   const auto start = now();

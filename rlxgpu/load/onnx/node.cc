@@ -7,6 +7,15 @@
 #include "rlxgpu/load/onnx/importer.h"
 
 namespace rlxgpu::onnx {
+namespace {
+
+int64_t within_reach(int64_t v) { return std::clamp<int64_t>(v, -(int64_t{1} << 40), int64_t{1} << 40); }
+std::vector<int64_t> within_reach(std::vector<int64_t> all) {
+  for (int64_t& one : all) one = within_reach(one);
+  return all;
+}
+
+}  // namespace
 
 Node::Node(Importer& importer, Scope& scope, const NodeDef& def, int64_t opset, std::vector<Value> operands)
     : importer_(importer),
@@ -69,8 +78,9 @@ void Node::refuse_unknown(int k, std::string_view why) const {
 int64_t Node::integer(int k) {
   const HostTensor& one = elements(k);
   if (one.count() != 1) invalid("operand ", k, " has ", one.count(), " elements, not one");
-  return one.integer(0);
+  return within_reach(one.integer(0));
 }
+std::vector<int64_t> Node::integers(int k) { return within_reach(elements(k).integers()); }
 
 double Node::number(int k) {
   const HostTensor& one = elements(k);
@@ -98,10 +108,12 @@ const Attribute& Node::attribute(AttributeName name, Attribute::Kind kind) {
   invalid("attribute \"", name.text, "\" is missing");
 }
 
-int64_t Node::integer(AttributeName name) { return attribute(name, Attribute::Kind::integer).integer; }
+int64_t Node::exact_integer(AttributeName name) { return attribute(name, Attribute::Kind::integer).integer; }
+int64_t Node::integer(AttributeName name) { return within_reach(exact_integer(name)); }
 float Node::number(AttributeName name) { return attribute(name, Attribute::Kind::number).number; }
 std::string Node::text(AttributeName name) { return attribute(name, Attribute::Kind::text).text; }
-std::vector<int64_t> Node::integers(AttributeName name) {
+std::vector<int64_t> Node::integers(AttributeName name) { return within_reach(exact_integers(name)); }
+std::vector<int64_t> Node::exact_integers(AttributeName name) {
   return has(name) ? attribute(name, Attribute::Kind::integers).integers : std::vector<int64_t>();
 }
 std::vector<int64_t> Node::small_integers(AttributeName name) {

@@ -71,9 +71,10 @@ class Node {
   Tensor place(const Value& value) const;  // of any value that is a tensor
   bool known(int k) const { return has(k) && value(k).is_known(); }
 
-  // Elements that must be known when the model is loaded: axes, shapes, paddings.
+  // Elements that must be known when the model is loaded: axes, shapes, paddings. Integers are at most 2^40 either way,
+  // here and in attributes: further than any extent, and sums and products with extents fit 64 bits.
   const HostTensor& elements(int k);
-  std::vector<int64_t> integers(int k) { return elements(k).integers(); }
+  std::vector<int64_t> integers(int k);
   std::vector<double> numbers(int k) { return elements(k).numbers(); }
   int64_t integer(int k);  // of one element
   double number(int k);
@@ -95,6 +96,8 @@ class Node {
     return has(name) ? text(name) : std::string(otherwise);
   }
   std::vector<int64_t> integers(AttributeName name);  // empty where the node has none
+  int64_t exact_integer(AttributeName name);          // for data: as large as they are
+  std::vector<int64_t> exact_integers(AttributeName name);
   // The same, none beyond 2^30 either way: products of two fit 64 bits.
   std::vector<int64_t> small_integers(AttributeName name);
   int64_t small_integer(AttributeName name, int64_t otherwise);

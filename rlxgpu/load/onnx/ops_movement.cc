@@ -38,13 +38,13 @@ void import_constant(Node& n) {
   if (n.has("value")) return n.result(0, n.elements("value"));
   if (n.has("value_float")) return n.result(0, floats({n.number("value_float")}, {}));
   if (n.has("value_int"))
-    return n.result(0, HostTensor::of_integers(ElementType::i64, {}, std::vector{n.integer("value_int")}));
+    return n.result(0, HostTensor::of_integers(ElementType::i64, {}, std::vector{n.exact_integer("value_int")}));
   if (n.has("value_floats")) {
     const std::vector<float> values = n.numbers("value_floats");
     return n.result(0, floats(values, {static_cast<int64_t>(values.size())}));
   }
   if (n.has("value_ints")) {
-    const std::vector<int64_t> values = n.integers("value_ints");
+    const std::vector<int64_t> values = n.exact_integers("value_ints");
     return n.result(0, HostTensor::of_integers(ElementType::i64, {static_cast<int64_t>(values.size())}, values));
   }
   n.unsupported("constants that are strings or sparse are not supported");
