@@ -119,6 +119,12 @@ TEST_CASE("BERT gives what a plain program gives", "[models][gpu]") {
   CHECK(*bert.get<"y">() == y);  // bit for bit
 
   const Weights weights = upload(device, graph, values);
+  Executable<Bert, kPortable> portable(device, {.weights = weights});  // as on a GPU: few dispatches
+  portable.set<"tokens">(tokens), portable.set<"types">(types), portable.set<"mask">(mask);
+  portable.run();
+  const std::vector<float> w = *portable.get<"y">();
+  CHECK_THAT(std::vector<double>(w.begin(), w.end()), CloseTo(expected, model_bound(kBert.layers)));
+
   auto dynamic = at_run_time<examples::Bert<kBertApart>>(device, weights);
   CHECK(dynamic.set("tokens", tokens).ok());
   CHECK(dynamic.set("types", types).ok());
@@ -144,6 +150,11 @@ TEST_CASE("Llama says what a plain program says, for 64 tokens", "[models][gpu]"
   const std::vector<float> logits = *prefill.get<"logits">();
   const plain::Rows expected = plain::llama(kLlama, values, tokens);
   CHECK_THAT(std::vector<double>(logits.begin(), logits.end()), CloseTo(flat(expected), model_bound(kLlama.layers)));
+  Executable<Prefill, kPortable> portable(device, {.weights = weights});  // as on a GPU, with a cache of its own
+  portable.set<"tokens">(prompt), portable.set<"position">(0u);
+  portable.run();
+  const std::vector<float> same = *portable.get<"logits">();
+  CHECK_THAT(std::vector<double>(same.begin(), same.end()), CloseTo(flat(expected), model_bound(kLlama.layers)));
 
   std::vector<uint32_t> said = {static_cast<uint32_t>(prefill.get<"next">()->back())};
   while (said.size() < 64) {

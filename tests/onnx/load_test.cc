@@ -109,6 +109,8 @@ TEST_CASE("sizes that a file only claims to have are not believed", "[onnx]") {
       ContainsSubstring("block_size is 1099511627776"));
   CHECK_THAT(error_of("g (float[2, 2] x) => (float[2, 2] y) { y = EyeLike <k = -9223372036854775808> (x) }"),
              ContainsSubstring("k is too large"));
+  CHECK_THAT(error_of("g (float x) => (float[n] y) <int64 step = {1}> { y = STFT(x, step) }"),
+             ContainsSubstring("operand 0 has 0 axes, so none is axis"));
   ::onnx::ModelProto proto = proto_of("g (float[2] x) => (float[2] y) <float[2] w = {1.0, 2.0}> { y = Add(x, w) }");
   proto.mutable_graph()->mutable_initializer(0)->set_dims(0, 1 << 30);
   CHECK_THAT(std::string(onnx::load(bytes_of(proto.SerializeAsString())).status().message()),

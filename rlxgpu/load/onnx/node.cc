@@ -33,6 +33,12 @@ const Value& Node::value(int k) const {
   return operands_[static_cast<size_t>(k)];
 }
 
+int64_t Node::extent(int k, int axis) const {
+  const Shape all = shape(k);
+  if (axis < 0 || axis >= all.rank()) invalid("operand ", k, " has ", all.rank(), " axes, so none is axis ", axis);
+  return all[axis];
+}
+
 Tensor Node::tensor(int k) {
   if (value(k).kind() == Value::Kind::sequence) invalid("operand ", k, " is a sequence, not a tensor");
   return place(value(k));

@@ -66,6 +66,7 @@ class Node {
   ElementType type(int k) const { return value(k).type(); }
   Shape shape(int k) const { return value(k).shape(); }
   int rank(int k) const { return shape(k).rank(); }
+  int64_t extent(int k, int axis) const;  // refuses axes that are not there
   Tensor tensor(int k);  // in the graph; a known value is put there
   Tensor tensor_or_none(int k) { return has(k) ? tensor(k) : Tensor(); }
   Tensor place(const Value& value) const;  // of any value that is a tensor

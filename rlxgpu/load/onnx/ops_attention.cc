@@ -16,9 +16,9 @@ namespace {
 Tensor heads_of(Node& n, int k, int64_t heads) {
   const Tensor x = n.tensor(k);
   if (n.rank(k) == 4) return x;
-  if (n.rank(k) != 3 || heads < 1 || n.shape(k)[2] % heads != 0)
+  if (n.rank(k) != 3 || heads < 1 || n.extent(k, 2) % heads != 0)
     n.invalid("operand ", k, " of shape ", n.shape(k), " has no ", heads, " heads");
-  return transpose(reshape(x, {n.shape(k).dim(0), n.shape(k).dim(1), heads, n.shape(k)[2] / heads}), {0, 2, 1, 3});
+  return transpose(reshape(x, {n.shape(k).dim(0), n.shape(k).dim(1), heads, n.extent(k, 2) / heads}), {0, 2, 1, 3});
 }
 
 // The mask as it is, or as long as there are keys: what it does not name is not seen.
@@ -26,7 +26,7 @@ Tensor mask_of(Node& n, int64_t keys) {
   const Tensor mask = n.tensor(3);
   if (mask.dtype() != boolean && !rlxgpu::is_float(mask.dtype())) n.invalid("a mask of ", name_of(n.type(3)));
   const int rank = n.rank(3);
-  const int64_t named = rank == 0 ? 1 : n.shape(3)[rank - 1];
+  const int64_t named = rank == 0 ? 1 : n.extent(3, rank - 1);
   if (named == keys || named == 1) return mask;
   if (named > keys) n.invalid("a mask of ", named, " keys, where there are ", keys);
   IntList before, after;
@@ -48,7 +48,7 @@ void import_attention(Node& n) {
   Tensor k = heads_of(n, 1, kv_heads), v = heads_of(n, 2, kv_heads);
   n.check();
   if (q.shape().rank() != 4 || q.shape()[3] > 256 || v.shape()[3] > 256) return n.expand_standard_function();
-  const int64_t past = n.has(4) ? n.shape(4)[2] : 0;
+  const int64_t past = n.has(4) ? n.extent(4, 2) : 0;
   if (n.has(4) != n.has(5) || (n.has(4) && (n.rank(4) != 4 || n.rank(5) != 4)))
     n.invalid("past keys and values must both be (batch, head, sequence, size)");
   if (n.has(4)) k = concat({n.tensor(4), k}, 2), v = concat({n.tensor(5), v}, 2);

@@ -112,7 +112,7 @@ void import_scan(Node& n) {
   int64_t trips = -1;
   for (size_t i = 0; i < static_cast<size_t>(scanned); ++i) {
     const int k = static_cast<int>(states + i);
-    const int64_t extent = n.shape(k)[n.axis(at(in_axes, i), n.rank(k))];
+    const int64_t extent = n.extent(k, n.axis(at(in_axes, i), n.rank(k)));
     if (trips >= 0 && extent != trips) n.invalid("the scanned operands differ in length");
     trips = extent;
   }

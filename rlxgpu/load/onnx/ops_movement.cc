@@ -120,7 +120,7 @@ void import_concat(Node& n) {
 
 void import_split(Node& n) {
   const int axis = n.axis(n.integer("axis", 0), n.rank(0));
-  const Vec<Tensor> pieces = split(n.tensor(0), split_lengths(n, n.shape(0)[axis]), axis);
+  const Vec<Tensor> pieces = split(n.tensor(0), split_lengths(n, n.extent(0, axis)), axis);
   for (int k = 0; k < n.result_count(); ++k) n.result(k, pieces[static_cast<size_t>(k)]);
 }
 
@@ -202,13 +202,13 @@ void import_tensor_scatter(Node& n) {
   const int rank = n.rank(0), axis = n.axis(n.integer("axis", -2), rank);
   const std::string mode = n.text("mode", "linear");
   if (mode != "linear" && mode != "circular") n.invalid("mode is \"", mode, "\"");
-  Tensor place = coordinates(n.g(), rank, axis, n.shape(1)[axis]);
+  Tensor place = coordinates(n.g(), rank, axis, n.extent(1, axis));
   if (n.has(2)) {
     Shape batches;
     for (int i = 0; i < rank; ++i) batches.push_back(i == 0 ? n.shape(0).dim(0) : Dim(1));
     place = place + reshape(n.tensor(2), batches);
   }
-  if (mode == "circular") place = mod(place, static_cast<int>(n.shape(0)[axis]));
+  if (mode == "circular") place = mod(place, static_cast<int>(n.extent(0, axis)));
   n.result(0, scatter_elements(cache, expand(place, update.shape()), update, axis));
 }
 
@@ -249,7 +249,7 @@ void import_eye_like(Node& n) {
   const ElementType type = n.has("dtype") ? n.element_type("dtype") : n.type(0);
   const int64_t k = n.integer("k", 0);
   if (n.rank(0) != 2 || std::abs(k) > INT32_MAX) n.invalid("the operand is not a matrix, or k is too large");
-  const Tensor rows = coordinates(n.g(), 2, 0, n.shape(0)[0]), cols = coordinates(n.g(), 2, 1, n.shape(0)[1]);
+  const Tensor rows = coordinates(n.g(), 2, 0, n.extent(0, 0)), cols = coordinates(n.g(), 2, 1, n.extent(0, 1));
   n.result(0, cast(eq(cols, rows + static_cast<int>(k)), n.carrier(type)), type);
 }
 
@@ -259,7 +259,7 @@ void import_reverse_sequence(Node& n) {
             time = n.axis(n.integer("time_axis", 0), rank);
   Shape batches;
   for (int i = 0; i < rank; ++i) batches.push_back(i == batch ? n.shape(0).dim(i) : Dim(1));
-  const Tensor length = reshape(n.tensor(1), batches), step = coordinates(n.g(), rank, time, n.shape(0)[time]);
+  const Tensor length = reshape(n.tensor(1), batches), step = coordinates(n.g(), rank, time, n.extent(0, time));
   const Tensor from = where(lt(step, length), length - 1 - step, step);
   n.result(0, gather_elements(x, expand(from, x.shape()), time));
 }

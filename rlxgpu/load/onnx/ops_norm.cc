@@ -54,11 +54,11 @@ void import_group_norm(Node& n) {
   const int64_t groups = n.integer("num_groups");
   const float epsilon = n.number("epsilon", 1e-5f);
   n.ignore({"stash_type"});
-  if (n.rank(0) < 2 || groups < 1 || n.shape(0)[1] % groups != 0)
+  if (n.rank(0) < 2 || groups < 1 || n.extent(0, 1) % groups != 0)
     n.invalid("the channels are not ", groups, " equal groups");
   Tensor weight = n.tensor(1), bias = n.tensor(2);
   if (n.opset() < 21) {  // one for each group
-    const int64_t each = n.shape(0)[1] / groups;
+    const int64_t each = n.extent(0, 1) / groups;
     const auto spread = [&](Tensor t) {
       return reshape(expand(unsqueeze(t, {1}), {groups, each}), {n.shape(0).dim(1)});
     };

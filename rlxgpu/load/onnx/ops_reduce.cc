@@ -94,7 +94,7 @@ void arg(Node& n, Op op) {
   const int axis = n.axis(n.integer("axis", 0), n.rank(0));
   const ReduceOptions options{.keep_dims = n.flag("keepdims", true)};
   if (!n.flag("select_last_index")) return n.result(0, op(x, axis, options), ElementType::i64);
-  const auto last = static_cast<int>(n.shape(0)[axis] - 1);
+  const auto last = static_cast<int>(n.extent(0, axis) - 1);
   n.result(0, neg(op(reverse(x, {axis}), axis, options)) + last, ElementType::i64);
 }
 void import_argmax(Node& n) {
@@ -121,7 +121,7 @@ void import_topk(Node& n) {
   const int64_t k = n.has("k") ? n.integer("k") : n.integer(1);
   const int axis = n.axis(n.integer("axis", -1), n.rank(0));
   n.ignore({"sorted"});  // it always is
-  if (k < 0 || k > n.shape(0)[axis]) n.invalid("k is ", k, ", the axis has ", n.shape(0)[axis]);
+  if (k < 0 || k > n.extent(0, axis)) n.invalid("k is ", k, ", the axis has ", n.extent(0, axis));
   const TopK best = topk(n.tensor(0), k, axis, n.flag("largest", true));
   n.result(0, best.values);
   n.result(1, best.indices, ElementType::i64);

@@ -56,7 +56,7 @@ void import_length(Node& n) {
 void import_split_to_sequence(Node& n) {
   const Tensor x = n.tensor(0);
   const int axis = n.axis(n.integer("axis", 0), n.rank(0));
-  const int64_t extent = n.shape(0)[axis];
+  const int64_t extent = n.extent(0, axis);
   const bool keep = n.flag("keepdims", true) || n.has(1);
   std::vector<int64_t> lengths;
   if (n.has(1) && n.rank(1) > 0) {

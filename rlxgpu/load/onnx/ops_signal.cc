@@ -35,7 +35,7 @@ void import_dft(Node& n) {
   const int64_t given = n.opset() < 20 ? n.integer("axis", 1) : n.has(2) ? n.integer(2) : -2;
   const int axis = n.axis(given, rank);
   const bool inverse = n.flag("inverse"), onesided = n.flag("onesided");
-  const int64_t parts = n.shape(0)[rank - 1], now = n.shape(0)[axis];
+  const int64_t parts = n.extent(0, rank - 1), now = n.extent(0, axis);
   if (axis == rank - 1 || (parts != 1 && parts != 2)) n.invalid("the last axis is for real and imaginary parts");
   int64_t length = n.has(1) ? n.integer(1) : onesided && inverse ? 2 * (now - 1) : now;
   if (length < 1 || length > INT32_MAX) n.invalid("the length is ", length);
@@ -55,10 +55,10 @@ void import_dft(Node& n) {
 void import_stft(Node& n) {
   const Tensor signal = cast(n.tensor(0), f32);
   const int rank = n.rank(0);
-  const int64_t step = n.integer(1), parts = rank == 3 ? n.shape(0)[2] : 1;
-  const int64_t length = n.has(3) ? n.integer(3) : n.has(2) ? n.shape(2)[0] : n.shape(0)[std::min(rank - 1, 1)];
+  const int64_t step = n.integer(1), parts = rank == 3 ? n.extent(0, 2) : 1;
+  const int64_t length = n.has(3) ? n.integer(3) : n.has(2) ? n.extent(2, 0) : n.extent(0, std::min(rank - 1, 1));
   if (rank < 2 || rank > 3 || parts < 1 || parts > 2) n.invalid("the signal is not (batch, samples, 1 or 2)");
-  if (step < 1 || length < 1 || step > INT32_MAX || length > n.shape(0)[1])
+  if (step < 1 || length < 1 || step > INT32_MAX || length > n.extent(0, 1))
     n.invalid("steps of ", step, " and pieces of ", length);
   const bool onesided = n.flag("onesided", true);
   const auto pieces = [&](int64_t part) {
