@@ -175,6 +175,7 @@ TEST_CASE("a matrix times a few vectors", "[matmul][gpu]") {
   const DType dtype = GENERATE(f32, f16, bf16);
   const auto [vectors, lines, k] = GENERATE(
       table<int64_t, int64_t, int64_t>({{1, 301, 1021}, {1, 40, 1024}, {2, 45, 200}, {3, 40, 128}, {16, 301, 132}}));
+  if (dtype == bf16 && vectors != 1 && vectors != 3) return;  // as f16, but for how elements are unpacked
   CAPTURE(variant, name_of(dtype), vectors, lines, k);
   const auto build = [&, vectors = vectors, lines = lines, k = k](Builder& g) {
     Tensor w = g.param("w", dtype, {lines, k}), wt = g.param("wt", dtype, {k, lines});
