@@ -7,10 +7,10 @@
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
-#include "docs/examples/llama.h"
 #include "kernels/sample/sample.h"
 #include "rlxgpu/dynamic.h"
 #include "rlxgpu/executable.h"
+#include "tests/models/small_llama.h"
 #include "tests/models/weights.h"
 #include "tests/support/gpu.h"
 
@@ -61,17 +61,7 @@ TEST_CASE("for one seed, two adapters draw the same tokens", "[sample][gpu]") {
 }
 
 TEST_CASE("for one seed, Llama says the same on two adapters", "[models][gpu]") {
-  constexpr examples::LlamaSize kSize = {.layers = 2,
-                                         .width = 32,
-                                         .heads = 4,
-                                         .kv_heads = 2,
-                                         .head = 8,
-                                         .hidden = 56,
-                                         .vocabulary = 61,
-                                         .context = 80,
-                                         .few_tokens = 4,
-                                         .sampled = true};
-  using Llama = examples::Llama<kSize, 1>;
+  using Llama = examples::Llama<kLlamaSampled, 1>;
   const Graph graph = graph_of<Llama>();
   const plain::WeightMap values = random_weights(graph, 2);
   const auto said_on = [&](const Device& device, uint32_t seed) {

@@ -11,11 +11,11 @@
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
 #include "docs/examples/bert.h"
-#include "docs/examples/llama.h"
 #include "rlxgpu/dynamic.h"
 #include "rlxgpu/executable.h"
 #include "rlxgpu/load/safetensors.h"
 #include "tests/models/plain.h"
+#include "tests/models/small_llama.h"
 #include "tests/models/weights.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
@@ -25,23 +25,9 @@ namespace {
 
 constexpr examples::BertSize kBert = {
     .layers = 2, .rows = 11, .width = 32, .heads = 4, .hidden = 48, .vocabulary = 40, .positions = 16};
-constexpr examples::LlamaSize kLlama = {.layers = 2,
-                                        .width = 32,
-                                        .heads = 4,
-                                        .kv_heads = 2,
-                                        .head = 8,
-                                        .hidden = 56,
-                                        .vocabulary = 61,
-                                        .context = 80,
-                                        .few_tokens = 4};
 constexpr examples::BertSize kBertApart = [] {
   examples::BertSize size = kBert;
   size.fused_norms = false;
-  return size;
-}();
-constexpr examples::LlamaSize kLlamaSampled = [] {
-  examples::LlamaSize size = kLlama;
-  size.sampled = true;
   return size;
 }();
 constexpr int kPrompt = 8;

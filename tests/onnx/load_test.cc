@@ -109,6 +109,14 @@ TEST_CASE("sizes that a file only claims to have are not believed", "[onnx]") {
       ContainsSubstring("block_size is 1099511627776"));
   CHECK_THAT(error_of("g (float[2, 2] x) => (float[2, 2] y) { y = EyeLike <k = -9223372036854775808> (x) }"),
              ContainsSubstring("k is too large"));
+  CHECK_THAT(
+      error_of("g (float[1, 1, 3, 3] x, float[1, 1, 3, 3] w) => (float[n] y) { y = ConvTranspose <output_shape = [9]> "
+               "(x, w) }"),
+      ContainsSubstring("output_shape needs 2 numbers"));
+  CHECK_THAT(
+      error_of("g () => (float[n] y) <int64 a = {8}, int64 b = {16}, int64 r = {100}, float l = {-800.0}, float h = "
+               "{50.0}> { y = MelWeightMatrix(a, b, r, l, h) }"),
+      ContainsSubstring("the frequencies do not go up"));
   CHECK_THAT(error_of("g (float x) => (float[n] y) <int64 step = {1}> { y = STFT(x, step) }"),
              ContainsSubstring("operand 0 has 0 axes, so none is axis"));
   ::onnx::ModelProto proto = proto_of("g (float[2] x) => (float[2] y) <float[2] w = {1.0, 2.0}> { y = Add(x, w) }");

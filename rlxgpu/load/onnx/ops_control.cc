@@ -1,5 +1,6 @@
 // Branches and loops. They are gone when the model is loaded: a known condition chooses its branch, an unknown one
 // selects between the results of both, and loops are unrolled.
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,7 +63,7 @@ void stack_results(Node& n, int k, const std::vector<Value>& trips, int64_t axis
 
 void import_loop(Node& n) {
   const GraphDef& body = n.graph("body");
-  const int carried = n.count() - 2;
+  const int carried = std::max(n.count() - 2, 0);
   const int64_t most = n.has(0) ? n.integer(0) : INT64_MAX;
   bool going = n.has(1) ? n.flag(1) : true;
   std::vector<Value> state;

@@ -130,6 +130,7 @@ void import_conv_transpose(Node& n) {
   more.resize(axes, 0);
   if (extents.size() > axes)
     extents.erase(extents.begin(), extents.end() - static_cast<int64_t>(axes));  // with image and channel
+  if (!extents.empty() && extents.size() != axes) n.invalid("output_shape needs ", axes, " numbers");
   ConvTransposeOptions options{
       .strides = list_of(strides), .dilations = list_of(dilations), .groups = n.small_integer("group", 1)};
   for (size_t i = 0; i < axes; ++i) {

@@ -100,6 +100,7 @@ void import_mel(Node& n) {
   const int64_t bins = length / 2 + 1;
   if (bands < 1 || bands > 65536 || length < 1 || length > (1 << 24) || rate < 1 || bands * bins > (1 << 24))
     n.invalid("the sizes make no matrix");
+  if (!(low >= 0) || !(high >= low) || !(high < 1e9)) n.invalid("the frequencies do not go up from 0 or more");
   const auto mel_of = [](double hz) { return 2595 * std::log10(1 + hz / 700); };
   const double from = mel_of(low), step = (mel_of(high) - from) / static_cast<double>(bands + 2);
   std::vector<int64_t> edges;
