@@ -9,6 +9,7 @@
 #include "kernels/movement/movement.h"
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
+#include "tests/support/small_tiles.h"
 #include "tests/support/tolerance.h"
 
 namespace rlxgpu::testing {
@@ -16,16 +17,6 @@ namespace {
 
 bool has_units(const Device& device, DType dtype) {
   return subgroup_matrix::plan_for(dtype, device.target()).shape.m != 0;
-}
-
-// The device's, with so little workgroup memory that a subgroup multiplies 2 x 2 fragments instead of 4 x 4: software
-// adapters take ten seconds to compile those, and how operands are read is the same.
-Target with_small_tiles(const Device& device, DType dtype) {
-  Target target = device.target();
-  const int64_t needed = subgroup_matrix::plan_for(dtype, target).workgroup_bytes();
-  target.max_workgroup_bytes = static_cast<decltype(target.max_workgroup_bytes)>(needed - 1);
-  REQUIRE(subgroup_matrix::plan_for(dtype, target).each == 2);
-  return target;
 }
 
 struct Product {

@@ -11,6 +11,7 @@
 #include "kernels/movement/movement.h"
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
+#include "tests/support/small_tiles.h"
 #include "tests/support/tolerance.h"
 
 namespace rlxgpu::testing {
@@ -84,8 +85,7 @@ void run(const Device& device, bool transposed, const char* variant = nullptr) {
   DynamicOptions options;
   const std::vector<Choice> choices = {{"suspect", variant == nullptr ? "" : variant}};
   options.compile.choices = choices;
-  Target small = device.target();  // tiles so small that a driver compiles them in a second, not ten
-  small.max_workgroup_bytes = 12000;
+  const Target small = with_small_tiles(device, f16);
   options.target = &small;
   auto executable = Executable<DynamicGraph>::create(device, graph, options);
   REQUIRE(executable.status().ToString() == "OK");
