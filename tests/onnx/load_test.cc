@@ -117,6 +117,10 @@ TEST_CASE("sizes that a file only claims to have are not believed", "[onnx]") {
       error_of("g () => (float[n] y) <int64 a = {8}, int64 b = {16}, int64 r = {100}, float l = {-800.0}, float h = "
                "{50.0}> { y = MelWeightMatrix(a, b, r, l, h) }"),
       ContainsSubstring("the frequencies do not go up"));
+  CHECK(
+      error_of("g () => (int64[n] y) <int64 m = {2}> { y = Loop <body = b (int64 i, bool c) => (bool d, int64 z) { d = "
+               "Identity(c) z = Identity(i) }> (m) }")
+          .empty());  // no condition, nothing carried
   CHECK_THAT(error_of("g (float x) => (float[n] y) <int64 step = {1}> { y = STFT(x, step) }"),
              ContainsSubstring("operand 0 has 0 axes, so none is axis"));
   ::onnx::ModelProto proto = proto_of("g (float[2] x) => (float[2] y) <float[2] w = {1.0, 2.0}> { y = Add(x, w) }");

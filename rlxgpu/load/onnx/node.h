@@ -67,13 +67,13 @@ class Node {
   Shape shape(int k) const { return value(k).shape(); }
   int rank(int k) const { return shape(k).rank(); }
   int64_t extent(int k, int axis) const;  // refuses axes that are not there
-  Tensor tensor(int k);  // in the graph; a known value is put there
+  Tensor tensor(int k);                   // in the graph; a known value is put there
   Tensor tensor_or_none(int k) { return has(k) ? tensor(k) : Tensor(); }
   Tensor place(const Value& value) const;  // of any value that is a tensor
   bool known(int k) const { return has(k) && value(k).is_known(); }
 
   // Elements that must be known when the model is loaded: axes, shapes, paddings. Integers are at most 2^40 either way,
-  // here and in attributes: further than any extent, and sums and products with extents fit 64 bits.
+  // here and in attributes: further than any extent, and sums of them fit 64 bits.
   const HostTensor& elements(int k);
   std::vector<int64_t> integers(int k);
   std::vector<double> numbers(int k) { return elements(k).numbers(); }
@@ -97,11 +97,12 @@ class Node {
     return has(name) ? text(name) : std::string(otherwise);
   }
   std::vector<int64_t> integers(AttributeName name);  // empty where the node has none
-  int64_t exact_integer(AttributeName name);          // for data: as large as they are
-  std::vector<int64_t> exact_integers(AttributeName name);
   // The same, none beyond 2^30 either way: products of two fit 64 bits.
   std::vector<int64_t> small_integers(AttributeName name);
   int64_t small_integer(AttributeName name, int64_t otherwise);
+  // For data: as large as they are.
+  int64_t exact_integer(AttributeName name);
+  std::vector<int64_t> exact_integers(AttributeName name);
   std::vector<float> numbers(AttributeName name);
   std::vector<std::string> texts(AttributeName name);
   const HostTensor& elements(AttributeName name);
