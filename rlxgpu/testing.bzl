@@ -10,6 +10,9 @@
 
 The program is built once, as :matmul_test; the tests are :matmul_test_lavapipe and :matmul_test_swiftshader. Each sets
 VK_DRIVER_FILES from RLXGPU_LAVAPIPE_ICD or RLXGPU_SWIFTSHADER_ICD (./dev gives both) and RLXGPU_TEST_ADAPTER to its own name.
+
+A test of many kernels waits for lavapipe's compiler, not for what it compiles: `many_kernels = True` turns its optimiser
+off (GALLIVM_PERF=nopt, unless GALLIVM_PERF is given). The kernels compute the same.
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary")
@@ -22,7 +25,7 @@ if [ ! -e "${{{variable}:-}}" ]; then
   exit 1
 fi
 export VK_DRIVER_FILES="${variable}" VK_ICD_FILENAMES="${variable}" RLXGPU_TEST_ADAPTER={adapter}
-exec "$TEST_SRCDIR/{program}" "$@"
+{settings}exec "$TEST_SRCDIR/{program}" "$@"
 """
 
 def _adapter_test_impl(ctx):
@@ -33,6 +36,7 @@ def _adapter_test_impl(ctx):
         script,
         _SCRIPT.format(
             adapter = ctx.attr.adapter,
+            settings = "export GALLIVM_PERF=\"${GALLIVM_PERF-nopt}\"\n" if ctx.attr.many_kernels else "",
             program = path[len("../"):] if path.startswith("../") else ctx.workspace_name + "/" + path,
             variable = "RLXGPU_%s_ICD" % ctx.attr.adapter.upper(),
         ),
@@ -45,12 +49,13 @@ _adapter_test = rule(
     implementation = _adapter_test_impl,
     attrs = {
         "adapter": attr.string(values = ADAPTERS),
+        "many_kernels": attr.bool(),
         "program": attr.label(executable = True, cfg = "target"),
     },
     test = True,
 )
 
-def rlxgpu_gpu_test(name, adapters = ADAPTERS, size = "medium", timeout = "long", shard_count = None, flaky = False, args = [], tags = [], visibility = None, **kwargs):
+def rlxgpu_gpu_test(name, adapters = ADAPTERS, size = "medium", timeout = "long", shard_count = None, flaky = False, many_kernels = False, args = [], tags = [], visibility = None, **kwargs):
     """One program, one test for each adapter.
 
     Args:
@@ -60,6 +65,7 @@ def rlxgpu_gpu_test(name, adapters = ADAPTERS, size = "medium", timeout = "long"
       timeout: of each test. Long, because drivers compile kernels when they first meet them.
       shard_count: of each test.
       flaky: as for cc_test.
+      many_kernels: whether drivers are to compile quickly rather than well, where they can.
       args: given to the program by each test.
       tags: of the tests and the program; "gpu" is added to the tests.
       visibility: of the program.
@@ -78,6 +84,7 @@ def rlxgpu_gpu_test(name, adapters = ADAPTERS, size = "medium", timeout = "long"
             adapter = adapter,
             args = args,
             flaky = flaky,
+            many_kernels = many_kernels,
             program = name,
             shard_count = shard_count,
             size = size,

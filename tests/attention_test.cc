@@ -10,6 +10,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/movement/movement.h"
 #include "tests/support/agree.h"
+#include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
@@ -81,15 +82,10 @@ void build_case(Builder& g, const Case& c) {
   g.output("y", attention(q, k, v, options));
 }
 
-// For the device and for any, in turns: each kernel takes drivers a fraction of a second.
 void check_case(const Device& device, const Case& c, std::string_view variant, uint32_t seed = 1) {
-  static int turn = 0;
   CAPTURE(variant, c.batches, c.heads, c.kv_heads, c.queries, c.keys, c.size, c.value_size, c.causal, c.window, c.scale,
           c.softcap, c.length, c.mask, c.bias, c.sequence_first, name_of(c.dtype));
-  Agreement agreement = {.bound = attention_bound(c),
-                         .choices = {{"attention", variant}},
-                         .seed = seed,
-                         .planned = ++turn % 2 == 0 ? PlannedFor::device : PlannedFor::any};
+  Agreement agreement = {.bound = attention_bound(c), .choices = {{"attention", variant}}, .seed = seed};
   if (c.length >= 0) agreement.numbers["length"] = c.length;
   check_agrees(device, [&](Builder& g) { build_case(g, c); }, agreement);
 }
@@ -179,7 +175,7 @@ TEST_CASE("attention reads slices of one product, and computes queries on the fl
   const Choice streaming[] = {{"attention", "streaming"}};
   CompileOptions options;
   options.choices = streaming;
-  CHECK(compile(graph.graph(), kPortable, options).steps.size() == 1);
+  CHECK(compiled(graph.graph(), options).steps.size() == 1);
   check_agrees(device, build,
                {.bound = attention_bound({.size = 8}) + ulp_bound(f32, 16), .choices = {{"attention", variant}}});
 }
@@ -252,9 +248,9 @@ TEST_CASE("scores that do not fit into memory are not stored", "[attention]") {
   Target software = gpu;
   software.adapter_class = AdapterClass::software;
   for (Target target : {gpu, software}) {
-    CHECK(compile(graph.graph(), target, options).steps.size() == 1);
+    CHECK(compiled(graph.graph(), options, target).steps.size() == 1);
     target.max_binding_bytes = uint64_t{4} << 30;
-    CHECK(compile(graph.graph(), target, options).steps.size() == 3);
+    CHECK(compiled(graph.graph(), options, target).steps.size() == 3);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/movement/movement.h"
 #include "tests/support/agree.h"
+#include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
@@ -148,9 +149,7 @@ TEST_CASE("a kernel of one element is a product", "[conv][gpu]") {
                     {.groups = groups});
     g.output("y", relu(y));
   };
-  DynamicGraph graph;
-  build(*graph);
-  const Program program = compile(graph.graph(), kPortable);
+  const Program program = compiled(build);
   CHECK(program.steps.size() == 1);
   CHECK(view_of(program, kPortable).name(program.steps[0].label).starts_with("matmul"));
   check_agrees(device, build, {.bound = dot_bound(f32, 6, 4.0) + rounding(f32)});
@@ -168,9 +167,7 @@ TEST_CASE("bias, residual and activation join a convolution", "[conv][gpu]") {
     Tensor y = conv(x, w, g.param("b", dtype, {4}), {.before = {1, 1}, .after = {1, 1}, .groups = alone ? 4 : 1});
     g.output("y", relu(y + x));
   };
-  DynamicGraph graph;
-  build(*graph);
-  CHECK(compile(graph.graph(), kPortable).steps.size() == 1);
+  CHECK(compiled(build).steps.size() == 1);
   // The reference rounds three times on the way, numbers below 64.
   check_agrees(
       device, build,
@@ -186,9 +183,7 @@ TEST_CASE("conv reads views where they are, and writes them", "[conv][gpu]") {
     Tensor w = slice(g.input("w", f32, {4, 5, 3, 3}), {0, 1, 0, 0}, {4, 5, 3, 3});
     g.output("y", transpose(conv(x, w), {0, 2, 3, 1}));
   };
-  DynamicGraph graph;
-  build(*graph);
-  CHECK(compile(graph.graph(), kPortable).steps.size() == 1);
+  CHECK(compiled(build).steps.size() == 1);
   check_agrees(device, build, {.bound = dot_bound(f32, 36, 4.0), .choices = {{"conv", variant}}});
 }
 

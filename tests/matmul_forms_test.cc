@@ -22,6 +22,7 @@
 #include "kernels/movement/movement.h"
 #include "kernels/reduce/reduce.h"
 #include "tests/support/agree.h"
+#include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
@@ -29,18 +30,6 @@ namespace rlxgpu::testing {
 namespace {
 
 const std::vector<const char*> kVariants = {"rows", "gemv", "packed", "packed_split", "tiled", "tiled_8x8", "plain"};
-
-std::string steps_of(const Build& build) {
-  DynamicGraph graph;
-  build(*graph);
-  REQUIRE(std::string(graph.graph().error.view()) == "");
-  const Program program = compile(graph.graph(), kPortable);
-  std::string steps;
-  for (const Step& step : program.steps) {
-    steps += (steps.empty() ? "" : " ") + std::string(view_of(program, kPortable).name(step.label));
-  }
-  return steps;
-}
 
 // Sums of k products of at most 4; silu and gelu are no steeper than 1.2; times as much again.
 Bound gated_bound(DType dtype, int64_t k) {
@@ -63,7 +52,7 @@ TEST_CASE("gated_matmul: two products in one", "[matmul][gpu]") {
     const Tensor turned = slice(transpose(g.param("turned", f32, {n + 3, k + 1})), {1, 2}, {k + 1, n + 2});
     const Tensor part = variant == "tiled_8x8" ? g.param("part", f32, {k, n}) : turned;
     g.output("gelu", gated_matmul(x, gate, part, Activation::gelu) * 0.5 + 1.0);
-    g.output("plain", gated_matmul(reshape(x, {1, m, k}), gate, gate, Activation::none));
+    if (dtype == f32 && m > 1) g.output("plain", gated_matmul(reshape(x, {1, m, k}), gate, gate, Activation::none));
   };
   check_agrees(device, build, {.bound = gated_bound(dtype, k), .choices = {{"gated_matmul", variant}}});
 }
@@ -81,10 +70,13 @@ TEST_CASE("gated_matmul: what is wrong is said", "[matmul]") {
 
 TEST_CASE("qkv: one product, three tensors, in either layout", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE(from_range(kVariants));
+  const size_t index = GENERATE(Catch::Generators::range(size_t{0}, kVariants.size()));
+  const char* variant = kVariants[index];
   // A head size of 8 keeps vectors whole, one of 5 does not.
   const auto [dtype, by_head, seq, dim] =
       GENERATE(table<DType, bool, int64_t, int64_t>({{f32, true, 11, 8}, {f16, true, 3, 5}, {bf16, false, 11, 8}}));
+  // How 16 bits are unpacked is the same whatever the outputs: either type for half of the variants.
+  if (dtype == (index % 2 == 0 ? f16 : bf16)) return;
   CAPTURE(variant, name_of(dtype), by_head, seq, dim);
   const auto build = [&, dtype = dtype, by_head = by_head, seq = seq, dim = dim](Builder& g) {
     const Tensor x = g.input("x", dtype, {2, seq, 20});
@@ -93,7 +85,7 @@ TEST_CASE("qkv: one product, three tensors, in either layout", "[matmul][gpu]") 
             {.heads = 4, .kv_heads = 2, .dim = dim, .by_head = by_head}, g.param("bias", dtype, {8 * dim}));
     g.output("q", q), g.output("k", k), g.output("v", v);
   };
-  CHECK(steps_of(build).find(' ') == std::string::npos);
+  CHECK(steps_of(compiled(build)).find(' ') == std::string::npos);
   // The reference rounds the product before it adds the bias: numbers below 64.
   check_agrees(
       device, build,
@@ -173,7 +165,7 @@ TEST_CASE("a product is written in the layouts that its users want", "[matmul][g
        [](Builder& g) { g.output("y", transpose(sum(g.input("x", f32, {6, 5, 9}), 2))); }, "sum+transpose/f32/rows"},
   }));
   CAPTURE(row.why);
-  CHECK(steps_of(row.build) == row.steps);
+  CHECK(steps_of(compiled(row.build)) == row.steps);
   check_agrees(device, row.build, {.bound = dot_bound(f32, 9, 6.0) + Bound{1e-6, 1e-5}});
 }
 
@@ -188,7 +180,7 @@ TEST_CASE("gemm scales, transposes and adds in one dispatch", "[matmul][gpu]") {
         gemm(a, b,
              {.alpha = -0.5f, .beta = 3.0f, .transpose_a = true, .transpose_b = true, .c = g.input("c", f32, {11})}));
   };
-  CHECK(steps_of(build).find(' ') == std::string::npos);
+  CHECK(steps_of(compiled(build)).find(' ') == std::string::npos);
   check_agrees(device, build, {.bound = dot_bound(f32, 13, 4.0) + Bound{1e-5, 0}, .choices = {{"matmul", variant}}});
 }
 

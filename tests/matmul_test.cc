@@ -12,6 +12,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/movement/movement.h"
 #include "tests/support/agree.h"
+#include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
@@ -111,9 +112,7 @@ TEST_CASE("matmul reads transposed and sliced operands where they are", "[matmul
     b = slice(transpose(b, {1, 2, 0}), {0, 3, 1}, {3, 24, 30});  // (batch, k, n)
     g.output("y", matmul(transpose(a, {1, 0, 3, 2}), b));        // (head, batch, m, n)
   };
-  DynamicGraph graph;
-  build(*graph);
-  CHECK(compile(graph.graph(), kPortable).steps.size() == 1);
+  CHECK(compiled(build).steps.size() == 1);
   check_agrees(device, build, {.bound = dot_bound(dtype, 21, 4.0), .choices = {{"matmul", variant}}});
 }
 
@@ -143,9 +142,7 @@ TEST_CASE("what follows a matmul joins its kernel", "[matmul][gpu]") {
     Tensor y = matmul(x, g.param("w", dtype, {33, 31})) * 0.25f + g.param("bias", dtype, {31});
     g.output("y", relu(y) + g.input("residual", dtype, {2, 20, 31}));
   };
-  DynamicGraph graph;
-  build(*graph);
-  CHECK(compile(graph.graph(), kPortable).steps.size() == 1);
+  CHECK(compiled(build).steps.size() == 1);
   // The reference rounds four times on the way, numbers below 16.
   check_agrees(
       device, build,

@@ -8,6 +8,7 @@
 #include "kernels/matmul/matmul.h"
 #include "kernels/movement/movement.h"
 #include "tests/support/agree.h"
+#include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
 #include "tests/support/small_tiles.h"
 #include "tests/support/tolerance.h"
@@ -87,7 +88,6 @@ TEST_CASE("subgroup_matrix in all its ways to read", "[matmul][gpu]") {
                       {.bound = dot_bound(dtype, p.k, 4.0), .choices = {{"matmul", "subgroup_matrix"}}});
   }
   check(device, "subgroup_matrix", dtype, {2, 136, 152, 40, false, false, "the largest tiles"});
-  check(device, "subgroup_matrix", dtype, {1, 33, 35, 37, true, false, "the largest tiles, no vectors"});
 }
 
 TEST_CASE("subgroup_matrix with what follows, views, broadcast and run-time extents", "[matmul][gpu]") {
@@ -97,9 +97,9 @@ TEST_CASE("subgroup_matrix with what follows, views, broadcast and run-time exte
     const Tensor y = matmul(g.input("x", f16, {2, 3, 20, 40}), g.param("w", f16, {40, 24})) * 0.25f;
     g.output("y", relu(y + g.param("bias", f16, {24})) + g.input("residual", f16, {2, 3, 20, 24}));
   };
-  check_agrees(device, fused,
-               {.bound = dot_bound(f16, 40, 4.0) + Bound{4 * 64 * epsilon_of(f16), 0},
-                .choices = {{"matmul", "subgroup_matrix"}}});
+  check_small_tiles(device, f16, fused,
+                    {.bound = dot_bound(f16, 40, 4.0) + Bound{4 * 64 * epsilon_of(f16), 0},
+                     .choices = {{"matmul", "subgroup_matrix"}}});
   const auto views = [](Builder& g) {
     const Tensor x = g.input("x", f16, {24, 32});
     g.output("reversed", matmul(reverse(x, {0, 1}), reverse(transpose(x), {0, 1})));
@@ -130,7 +130,7 @@ std::string validity(const Target& target, DType dtype, bool transposed) {
   CompileOptions options;
   options.choices = choices;
   if (!takes_choices(g.graph(), target, options)) return "the units are not used";
-  const Program program = compile(g.graph(), target, options);
+  const Program program = compiled(g.graph(), options, target);
   const ProgramView view = view_of(program, target);
   std::vector<std::string> texts(view.kernels.specs.size());
   for (size_t k = 0; k < texts.size(); ++k) {
@@ -173,7 +173,7 @@ TEST_CASE("matrix units are never the first guess", "[matmul]") {
     target.adapter_class = adapter;
     Builder g;
     g.output("y", matmul(g.input("a", f16, {256, 256}), g.input("b", f16, {256, 256})));
-    const Program program = compile(g.graph(), target);
+    const Program program = compiled(g.graph(), {}, target);
     REQUIRE_FALSE(program.steps.empty());
     for (const Step& step : program.steps) {
       CHECK(view_of(program, target).name(step.label).find("subgroup_matrix") == std::string_view::npos);

@@ -10,6 +10,7 @@
 #include "kernels/matmul/subgroup_matrix.h"
 #include "kernels/movement/movement.h"
 #include "tests/support/agree.h"
+#include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
 #include "tests/support/small_tiles.h"
 #include "tests/support/tolerance.h"
@@ -140,7 +141,7 @@ TEST_CASE("without anyone to ask, every variant is trusted; a distrusted one is 
   g.output("y",
            apply(kSuspect, {g.input("a", f16, {8, 8}), g.input("b", f16, {8, 8})}, std::source_location::current()));
   const auto variant_of = [&](const CompileOptions& options) {
-    const Program program = compile(g.graph(), target, options);
+    const Program program = compiled(g.graph(), options, target);
     REQUIRE(program.steps.size() == 1);
     return std::string(view_of(program, target).name(program.steps[0].label));
   };

@@ -11,6 +11,7 @@
 #include "kernels/movement/movement.h"
 #include "kernels/norm/normed_linear.h"
 #include "tests/support/agree.h"
+#include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
@@ -69,11 +70,7 @@ TEST_CASE("layer_norm and rms_norm agree with the reference", "[norm][gpu]") {
                  g.output("plain", layer_norm(x, {}, {}, options));
                  g.output("rms", rms_norm(x, w, options));
                },
-               {.bound = norm_bound(dtype, n),
-                .choices = {{"layer_norm", variant}, {"rms_norm", variant}},
-                .planned = dtype == f16    ? PlannedFor::any
-                           : dtype == bf16 ? PlannedFor::device
-                                           : PlannedFor::both});
+               {.bound = norm_bound(dtype, n), .choices = {{"layer_norm", variant}, {"rms_norm", variant}}});
 }
 
 TEST_CASE("a bias without a weight, and weights of another type", "[norm][gpu]") {
@@ -134,9 +131,7 @@ TEST_CASE("the norm of a sum, and the sum, in one dispatch", "[norm][gpu]") {
     const NormedSum rms = add_rms_norm(layer.sum * 2.0f, r);
     g.output("rms", rms.normal), g.output("twice", rms.sum);
   };
-  DynamicGraph graph;
-  build(*graph);
-  CHECK(compile(graph.graph(), kPortable).steps.size() == 2);
+  CHECK(compiled(build).steps.size() == 2);
   // A sum of 16 bits is rounded before the reference's norm, not before ours.
   check_agrees(device, build, {.bound = norm_bound(dtype, 36) + Bound{8 * epsilon_of(dtype), 0}});
 }
@@ -202,9 +197,7 @@ TEST_CASE("what stands before and after a norm joins its kernel", "[norm][gpu]")
     g.output("y", ada_layer_norm(x + r, g.input("scale", f32, {2, 40}), g.input("shift", f32, {2, 40})));
     g.output("z", gelu(group_norm(x, 7, g.param("w", f32, {7}), g.param("b", f32, {7}))));
   };
-  DynamicGraph graph;
-  build(*graph);
-  CHECK(compile(graph.graph(), kPortable).steps.size() == 2);
+  CHECK(compiled(build).steps.size() == 2);
   check_agrees(device, build, {.bound = norm_bound(f32, 40)});
 }
 

@@ -8,6 +8,7 @@
 #include "catch2/generators/catch_generators.hpp"
 #include "kernels/elementwise/elementwise.h"
 #include "tests/support/agree.h"
+#include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
@@ -159,9 +160,7 @@ TEST_CASE("what follows a pool joins its kernel", "[pool][gpu]") {
   const auto build = [](Builder& g) {
     g.output("y", relu(average_pool(g.input("x", f32, {1, 2, 9}), {.kernel = {3}}) + g.input("b", f32, {2, 1})));
   };
-  DynamicGraph graph;
-  build(*graph);
-  CHECK(compile(graph.graph(), kPortable).steps.size() == 1);
+  CHECK(compiled(build).steps.size() == 1);
   check_agrees(device, build, {.bound = sum_bound(f32, 4, 2.0)});
 }
 

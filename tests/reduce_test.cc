@@ -10,6 +10,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/reduce/arg.h"
 #include "tests/support/agree.h"
+#include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
@@ -175,9 +176,7 @@ TEST_CASE("what stands before and after a reduction joins its kernel", "[reduce]
     Tensor scale = g.input("scale", f32, {20});
     g.output("y", scale * cast(sum(x * x, 1), f32) + 1.0f);
   };
-  DynamicGraph graph;
-  build(*graph);
-  const Program program = compile(graph.graph(), kPortable);
+  const Program program = compiled(build);
   CHECK(program.steps.size() == 1);
   check_agrees(device, build, {.bound = sum_bound(f16, 50, 8.0) + Bound{0, 8 * 0x1p-11}});
 }

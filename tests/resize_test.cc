@@ -11,6 +11,7 @@
 #include "kernels/resize/grid_sample.h"
 #include "rlxgpu/compile/freeze.h"
 #include "tests/support/agree.h"
+#include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
@@ -156,7 +157,7 @@ static_assert(Frozen<Image, kPortable>::view.steps.size() == 1);  // with tables
 TEST_CASE("an image is resized by one kernel, with what is before and after it", "[resize]") {
   DynamicGraph graph;
   graph->output("y", relu(resize(graph->input("x", f32, {1, 3, 8, 8}) * 2.0f, {{2, 16}, {3, 16}})));
-  CHECK(compile(graph.graph(), kPortable).steps.size() == 1);
+  CHECK(compiled(graph.graph()).steps.size() == 1);
 }
 
 // Places away from halves and whole numbers, where the device may take the neighbour.

@@ -7,6 +7,7 @@
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
 #include "tests/support/agree.h"
+#include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
@@ -92,7 +93,7 @@ TEST_CASE("sampling takes few dispatches", "[sample]") {
   const auto steps = [](const SampleOptions& options) {
     DynamicGraph graph;
     graph->output("y", sample(graph->input("x", f32, {1, 4096}), graph->scalar("seed", u32), options));
-    return compile(graph.graph(), kPortable).steps.size();
+    return compiled(graph.graph()).steps.size();
   };
   CHECK(steps({}) == 1);
   CHECK(steps({.top_k = 40, .top_p = 0.95f}) == 3);  // eight runs of 512, one merge, and the draw

@@ -8,6 +8,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/movement/slice.h"
 #include "tests/support/agree.h"
+#include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
@@ -93,9 +94,7 @@ TEST_CASE("what stands before and after softmax joins its kernel", "[softmax][gp
     Tensor mask = g.input("mask", f32, {40});
     g.output("y", softmax(x * 0.125f + mask) * 2.0f);
   };
-  DynamicGraph graph;
-  build(*graph);
-  CHECK(compile(graph.graph(), kPortable).steps.size() == 1);
+  CHECK(compiled(build).steps.size() == 1);
   check_agrees(device, build, {.bound = softmax_bound(f32, 40)});
 }
 

@@ -10,6 +10,7 @@
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
 #include "tests/support/agree.h"
+#include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
@@ -117,9 +118,7 @@ TEST_CASE("recurrences of other types, over slices, joined by maps", "[state_spa
                                     narrow(bc, 2, 15, 12), {.skip = g.param("d", f32, {6})});
     g.output("y", y * silu(g.input("z", f32, {2, 7, 6})));
   };
-  DynamicGraph graph;
-  build(*graph);
-  CHECK(compile(graph.graph(), kPortable).steps.size() == 1);
+  CHECK(compiled(build).steps.size() == 1);
   check_agrees(device, build, {.bound = recurrence_bound(f32, 12) + ulp_bound(f32, 64)});
 }
 
@@ -140,7 +139,7 @@ TEST_CASE("a state goes on from run to run", "[state_space][gpu]") {
   options.compile.choices = choices;
   options.compile.check = true;
   const size_t others = op == Op::delta;  // keys are scaled before
-  CHECK(compile(graph.graph(), kPortable, options.compile).steps.size() == others + (variant == "serial" ? 1 : 3));
+  CHECK(compiled(graph.graph(), options.compile).steps.size() == others + (variant == "serial" ? 1 : 3));
   auto executable = Executable<DynamicGraph>::create(device, graph, options);
   REQUIRE(executable.status().ToString() == "OK");
 

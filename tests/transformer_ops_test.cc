@@ -15,6 +15,7 @@
 #include "kernels/movement/movement.h"
 #include "kernels/rope/rope.h"
 #include "tests/support/agree.h"
+#include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
@@ -79,9 +80,7 @@ TEST_CASE("rope joins what is before and after it", "[rope][gpu]") {
     const Tensor turned = rope(q * 2.0f, iota(g, u32, 6) + n, {.sequence_first = true});
     g.output("y", attention(turned, q, q, {.causal = true, .sequence_first = true}));
   };
-  DynamicGraph graph;
-  build(*graph);
-  CHECK(compile(graph.graph(), kPortable).steps.size() == 1);
+  CHECK(compiled(build).steps.size() == 1);
   check_agrees(device, build, {.bound = rope_bound(f32) + Bound{0x1p-17, 0}, .numbers = {{"n", 1000}}});
 }
 
@@ -114,7 +113,7 @@ TEST_CASE("a cache grows in place", "[kv_append][gpu]") {
   graph->output("next", at + 1);
   CompileOptions checked;
   checked.check = true;
-  CHECK(compile(graph.graph(), kPortable, checked).steps.size() == 2);
+  CHECK(compiled(graph.graph(), checked).steps.size() == 2);
   auto executable = Executable<DynamicGraph>::create(device, graph);
   REQUIRE(executable.status().ToString() == "OK");
   std::vector<double> expected(36, 0);
@@ -159,7 +158,7 @@ TEST_CASE("token by token is as all at once", "[kv_append][gpu]") {
   };
   DynamicGraph one, all;
   step(*one, 1), step(*all, kTokens);
-  CHECK(compile(one.graph(), kPortable).steps.size() == 2);
+  CHECK(compiled(one.graph()).steps.size() == 2);
   auto single = Executable<DynamicGraph>::create(device, one), whole = Executable<DynamicGraph>::create(device, all);
   REQUIRE(single.status().ToString() == "OK");
   REQUIRE(whole.status().ToString() == "OK");

@@ -6,7 +6,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/movement/movement.h"
 #include "kernels/softmax/softmax.h"
-#include "tests/compile/compiled.h"
+#include "tests/support/compiled.h"
 
 namespace rlxgpu::testing {
 namespace {

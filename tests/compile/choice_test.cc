@@ -9,7 +9,7 @@
 #include "kernels/matmul/matmul.h"
 #include "kernels/movement/movement.h"
 #include "kernels/reduce/reduce.h"
-#include "tests/compile/compiled.h"
+#include "tests/support/compiled.h"
 
 namespace rlxgpu::testing {
 namespace {

@@ -11,7 +11,7 @@
 #include "kernels/softmax/softmax.h"
 #include "rlxgpu/compile/listing.h"
 #include "rlxgpu/wgsl/render.h"
-#include "tests/compile/compiled.h"
+#include "tests/support/compiled.h"
 
 namespace rlxgpu::testing {
 namespace {

@@ -9,7 +9,7 @@
 #include "kernels/movement/movement.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/softmax/softmax.h"
-#include "tests/compile/compiled.h"
+#include "tests/support/compiled.h"
 #include "tests/executable/accumulate.h"
 
 namespace rlxgpu::testing {

@@ -7,6 +7,7 @@
 #include "kernels/movement/movement.h"
 #include "kernels/reduce/reduce.h"
 #include "rlxgpu/dynamic.h"
+#include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
 
 namespace rlxgpu {
@@ -20,7 +21,7 @@ Executable<DynamicGraph> make(const DynamicGraph& graph) {
 }
 
 bool folds(const DynamicGraph& graph) {
-  const Program program = compile(graph.graph(), kPortable);
+  const Program program = testing::compiled(graph.graph());
   for (const Step& step : program.steps) {
     if (step.grid[1] > 1) return true;
   }

@@ -13,6 +13,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/movement/movement.h"
 #include "tests/support/agree.h"
+#include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
@@ -375,9 +376,7 @@ TEST_CASE("what stands before and after a transform joins its kernels", "[fft][g
     const Tensor y = rfft(cast(x, f32) * window);
     g.output("power", real(y * conj(y)));
   };
-  DynamicGraph graph;
-  build(*graph);
-  CHECK(compile(graph.graph(), kPortable).steps.size() == 1);
+  CHECK(compiled(build).steps.size() == 1);
   const double most = 48 * 4.0;  // of a coefficient; a square doubles its relative error
   check_agrees(device, build, {.bound = Bound{2 * most * fft_bound(48).absolute * 8, 16 * 0x1p-23}});
 }

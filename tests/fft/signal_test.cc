@@ -10,6 +10,7 @@
 #include "catch2/generators/catch_generators.hpp"
 #include "docs/examples/log_mel.h"
 #include "tests/support/agree.h"
+#include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
@@ -48,12 +49,6 @@ std::vector<float> run(const Device& device, const Build& build, const std::vect
   const auto y = executable->get<float>("y");
   REQUIRE(y.status().ToString() == "OK");
   return *y;
-}
-
-size_t steps_of(const Build& build, const Target& target) {
-  DynamicGraph graph;
-  build(*graph);
-  return compile(graph.graph(), target).steps.size();
 }
 
 TEST_CASE("signal: what is wrong is said", "[signal]") {
@@ -132,7 +127,7 @@ TEST_CASE("stft and istft agree with the reference", "[signal][gpu]") {
     g.output("back", istft(X, 100, options));
   };
   check_agrees(device, build, {.bound = power_bound(options.length)});
-  CHECK(steps_of([&](Builder& g) { g.output("y", power(stft(g.input("x", f32, {2, 100}), options))); }, kPortable) ==
+  CHECK(compiled([&](Builder& g) { g.output("y", power(stft(g.input("x", f32, {2, 100}), options))); }).steps.size() ==
         1);
 }
 
@@ -176,7 +171,7 @@ TEST_CASE("log_mel of ten seconds is three dispatches", "[signal][gpu]") {
   const Device device = device_or_skip();
   const auto build = examples::LogMel::build;
   STATIC_REQUIRE(Executable<examples::LogMel>::program.steps.size() == 3);
-  CHECK(steps_of(build, device.target()) <= 3);
+  CHECK(compiled(build, {}, device.target()).steps.size() <= 3);
   // Bins a hundred times below the mean magnitude have a hundred times its relative error: 1e-4 of the logarithm.
   check_agrees(device, [](Builder& g) { g.output("y", log_mel(g.input("x", f32, {2, 2000}))); }, {.bound = {1e-4, 0}});
 }

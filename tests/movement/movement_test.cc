@@ -10,6 +10,7 @@
 #include "catch2/generators/catch_generators.hpp"
 #include "kernels/elementwise/elementwise.h"
 #include "tests/support/agree.h"
+#include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
@@ -183,9 +184,7 @@ TEST_CASE("large transpositions are turned in squares", "[movement][gpu]") {
       {{4, 40, 52}, {1, 0, 2}, "copy/f32/map"},  // the last axis stays
   }));
   const auto build = [&](Builder& g) { g.output("y", transpose(g.input("x", f32, row.x), row.order)); };
-  DynamicGraph graph;
-  build(*graph);
-  const Program program = compile(graph.graph(), kPortable);
+  const Program program = compiled(build);
   REQUIRE(program.steps.size() == 1);
   CHECK(view_of(program, kPortable).name(program.steps[0].label) == row.step);
   check_agrees(device, build, {.bound = {}});

@@ -3,8 +3,8 @@
 //   TEST_CASE("softmax rows sum to one", "[gpu]") {
 //     Device device = device_or_skip();
 //
-// Without an adapter the test is skipped with the reason; it fails where RLXGPU_REQUIRE_GPU is set. Kernels are validated
-// before they run (validate.h). What was tuned on this machine does not matter.
+// Without an adapter the test is skipped with the reason; it fails where RLXGPU_REQUIRE_GPU is set. Kernels are
+// validated before they run (validate.h). What was tuned on this machine does not matter.
 #ifndef RLXGPU_TESTS_SUPPORT_GPU_H_
 #define RLXGPU_TESTS_SUPPORT_GPU_H_
 
@@ -36,7 +36,8 @@ inline Device device_or_skip() {
 // The limits and features that every WebGPU has.
 inline Device portable_device_or_skip() {
   static Device shared;
-  if (!shared || !shared.status().ok()) shared = open_or_skip({.portable = true, .tuning = false, .inspect = validate_kernels});
+  if (!shared || !shared.status().ok())
+    shared = open_or_skip({.portable = true, .tuning = false, .inspect = validate_kernels});
   return shared;
 }
 
