@@ -96,7 +96,8 @@ TEST_CASE("attention agrees with the reference", "[attention][gpu]") {
   const Device device = device_or_skip();
   const std::string_view variant = GENERATE(VARIANTS);
   const Case c =
-      GENERATE(Case{}, Case{.keys = 0}, Case{.queries = 0, .keys = 3}, Case{.queries = 3, .size = 1, .value_size = 1},
+      GENERATE(Case{}, Case{.keys = 0}, Case{.queries = 70, .keys = 0}, Case{.queries = 0, .keys = 3},
+               Case{.queries = 3, .size = 1, .value_size = 1},
                Case{.batches = 2, .heads = 3, .kv_heads = 3, .queries = 33, .keys = 65, .size = 64, .value_size = 64},
                Case{.heads = 2, .kv_heads = 2, .queries = 70, .keys = 70, .size = 20, .value_size = 12, .causal = true},
                Case{.heads = 6, .kv_heads = 2, .queries = 5, .keys = 600, .size = 30, .value_size = 34},

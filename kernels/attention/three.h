@@ -62,7 +62,8 @@ constexpr void attention_three_emit(Emit& e) {
     const FoldedGrid grid = fold_grid(rows, e.target().max_groups);
     Dispatch dispatch = e.dispatch(kAttentionWeightsFile);
     give_range(dispatch, e);
-    const bool held = all_seen && sizes.keys.extent % (4 * lanes) == 0 && vectors <= 32 * lanes && software;
+    const bool held =
+        all_seen && vectors > 0 && sizes.keys.extent % (4 * lanes) == 0 && vectors <= 32 * lanes && software;
     dispatch.number("kBlock", block)
         .number("kPVectors", rows * pitch)
         .number("kPitch", pitch)
