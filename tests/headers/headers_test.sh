@@ -1,7 +1,7 @@
 #!/bin/bash
 # Headers outside runtime/ compile without a warning and with no flag but -std=c++20, on compilers old and new.
 #
-#   headers_test.sh each COMPILER...       every header by itself, with the first of the compilers that is here
+#   headers_test.sh each COMPILER...       every header by itself (see chains.py), with the first of the compilers that is here
 #   headers_test.sh together COMPILER...   all headers in one file, with every compiler that is here
 #
 # Run in a folder that has rlxgpu/ and kernels/.
@@ -17,7 +17,7 @@ done
 check() {  # COMPILER HEADER...: prints what the compiler says, if anything
   local said
   said=$(printf '#include "%s"\n' "${@:2}" | "$1" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I . -x c++ - 2>&1)
-  if [ $? != 0 ] || [ -n "$said" ]; then printf 'FAILED: %s %s\n%s\n' "$1" "$2" "$said"; fi
+  if [ $? != 0 ] || [ -n "$said" ]; then printf 'FAILED: %s %s\n%s\n' "$1" "${*: -1}" "$said"; fi
 }
 export -f check
 
@@ -26,7 +26,9 @@ count=$(wc -w <<<"$headers")
 [ "$count" -gt 20 ] || { echo "only $count headers found: the test is broken"; exit 1; }
 if [ "$how" = each ]; then
   compilers=("${compilers[0]}")
-  report=$(xargs -P 2 -I {} bash -c "check ${compilers[0]} {}" <<<"$headers")
+  chains=$("$(dirname "$0")/chains.py" rlxgpu kernels) || exit 1
+  [ "$(wc -w <<<"$chains")" = "$count" ] || { echo "$(wc -w <<<"$chains") headers in chains, not $count: chains.py is broken"; exit 1; }
+  report=$(xargs -P 2 -I {} bash -c "check ${compilers[0]} {}" <<<"$chains")
 else
   report=$(for compiler in "${compilers[@]}"; do check "$compiler" $headers; done)
 fi
