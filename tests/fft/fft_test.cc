@@ -177,7 +177,9 @@ TEST_CASE("fft of every length that programs use", "[fft][gpu]") {
   }
   std::mt19937 random(5);
   for (int i = 0; i < 100; ++i) lengths.push_back(129 + random() % (4096 - 129));
+  size_t turn = device.target().subgroup_max < 8 ? 1 : 0;
   for (const int64_t n : lengths) {
+    if (n > 128 && ++turn % 2 == 0) continue;  // on the other adapter
     if (n <= 1024) {
       check_length(device, n, 2, "free");
     } else {  // several dispatches: SwiftShader takes a tenth of a second

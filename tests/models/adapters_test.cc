@@ -27,7 +27,7 @@ const std::array<Device, 2>& two_devices() {
     }
     setenv("VK_DRIVER_FILES", drivers.c_str(), 1);
     const auto open = [](const char* adapter) {
-      return open_or_skip({.adapter = adapter, .tuning = false, .inspect = validate_kernels});
+      return open_validating({.adapter = adapter});
     };
     return std::array{open("llvmpipe"), open("swiftshader")};
   }();

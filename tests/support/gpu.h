@@ -4,7 +4,8 @@
 //     Device device = device_or_skip();
 //
 // Without an adapter the test is skipped with the reason; it fails where RLXGPU_REQUIRE_GPU is set. Kernels are
-// validated before they run (validate.h). What was tuned on this machine does not matter.
+// validated before they run (validate.h), so that Dawn need not look at their SPIR-V once more. What was tuned on this
+// machine does not matter.
 #ifndef RLXGPU_TESTS_SUPPORT_GPU_H_
 #define RLXGPU_TESTS_SUPPORT_GPU_H_
 
@@ -26,18 +27,24 @@ inline Device open_or_skip(const DeviceOptions& options) {
   return Device();  // not reached
 }
 
+inline Device open_validating(DeviceOptions options) {
+  options.tuning = false;
+  options.disable_toggles = {"enable_spirv_validation"};
+  options.inspect = validate_kernels;
+  return open_or_skip(options);
+}
+
 // All that the adapter offers.
 inline Device device_or_skip() {
   static Device shared;
-  if (!shared || !shared.status().ok()) shared = open_or_skip({.tuning = false, .inspect = validate_kernels});
+  if (!shared || !shared.status().ok()) shared = open_validating({});
   return shared;
 }
 
 // The limits and features that every WebGPU has.
 inline Device portable_device_or_skip() {
   static Device shared;
-  if (!shared || !shared.status().ok())
-    shared = open_or_skip({.portable = true, .tuning = false, .inspect = validate_kernels});
+  if (!shared || !shared.status().ok()) shared = open_validating({.portable = true});
   return shared;
 }
 
