@@ -83,11 +83,15 @@ TEST_CASE("every move between arithmetic", "[gpu][movement]") {
   }
 }
 
+// Half of them on either adapter: there are 729 kernels to compile, and what is in question is how indices are put together.
 TEST_CASE("every two moves, one after the other", "[gpu][movement]") {
+  const Device device = device_or_skip();
+  unsigned turn = device.target().subgroup_max < 8 ? 1 : 0;
   for (const Move& first : moves()) {
     for (const Move& second : moves()) {
+      if (++turn % 2 == 0) continue;
       CAPTURE(first.name, second.name);
-      check_agrees(device_or_skip(),
+      check_agrees(device,
                    [&](Builder& g) {
                      const Tensor moved = first.step(g.input("x", i32, first.shape));
                      // As many elements as the second move needs, whatever the first one left.
