@@ -53,7 +53,7 @@ using Cell = Recurrent (*)(Tensor, const RecurrentWeights&, const RecurrentOptio
 // Weights are small, as trained ones are: sums stay where activations have a slope, and errors do not grow from step to
 // step.
 void check_cell(const Device& device, Cell cell, int64_t gates, const Sizes& s, const Given& given,
-                RecurrentOptions options, DType dtype = f32, PlannedFor planned = PlannedFor::both,
+                RecurrentOptions options, DType dtype = f32, bool device_only = false,
                 std::string_view variant = "resident") {
   CAPTURE(s.why, gates, name_of(dtype));
   const int64_t directions = s.direction == Direction::both ? 2 : 1;
@@ -81,7 +81,7 @@ void check_cell(const Device& device, Cell cell, int64_t gates, const Sizes& s, 
                {.bound = rounding(dtype) + Bound{4 * step * static_cast<double>(s.time), 0},
                 .choices = choices,
                 .given = {{"lengths", lengths}},
-                .planned = planned});
+                .device_only = device_only});
 }
 
 constexpr Given kNothing, kAll = {true, true, true, true};
@@ -103,9 +103,9 @@ TEST_CASE("lstm, gru and rnn agree with the reference", "[recurrent][gpu]") {
 TEST_CASE("a dispatch for each step", "[recurrent][gpu]") {
   const Device device = device_or_skip();
   const auto check = [&](const Sizes& s, const Given& given) {
-    check_cell(device, lstm, 4, s, given, {}, f32, PlannedFor::both, "steps");
-    check_cell(device, gru, 3, s, given, {.linear_before_reset = true}, f32, PlannedFor::both, "steps");
-    check_cell(device, rnn, 1, s, given, {}, f16, PlannedFor::both, "steps");
+    check_cell(device, lstm, 4, s, given, {}, f32, false, "steps");
+    check_cell(device, gru, 3, s, given, {.linear_before_reset = true}, f32, false, "steps");
+    check_cell(device, rnn, 1, s, given, {}, f16, false, "steps");
   };
   check({1, 1, 1, 1, Direction::forward, "smallest"}, kNothing);
   check({4, 9, 3, 37, Direction::both, "ragged"}, kAll);
@@ -124,8 +124,8 @@ static_assert(Frozen<Wide, kPortable>::view.kernels.specs.size() == 6);
 
 TEST_CASE("what does not fit workgroup memory", "[recurrent][gpu]") {
   const Device device = device_or_skip();
-  check_cell(device, lstm, 4, {2, 2, 1, 1366, Direction::forward, "wide"}, kAll, {}, f32, PlannedFor::device);
-  check_cell(device, gru, 3, {2, 2, 1, 1025, Direction::forward, "wide"}, kAll, {}, f32, PlannedFor::device);
+  check_cell(device, lstm, 4, {2, 2, 1, 1366, Direction::forward, "wide"}, kAll, {}, f32, true);
+  check_cell(device, gru, 3, {2, 2, 1, 1025, Direction::forward, "wide"}, kAll, {}, f32, true);
 }
 
 TEST_CASE("f16 and bf16, coupled gates and clipped sums", "[recurrent][gpu]") {

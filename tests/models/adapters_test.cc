@@ -26,9 +26,7 @@ const std::array<Device, 2>& two_devices() {
       if (driver != nullptr) drivers += (drivers.empty() ? "" : ":") + std::string(driver);
     }
     setenv("VK_DRIVER_FILES", drivers.c_str(), 1);
-    const auto open = [](const char* adapter) {
-      return open_validating({.adapter = adapter});
-    };
+    const auto open = [](const char* adapter) { return open_validating({.adapter = adapter}); };
     return std::array{open("llvmpipe"), open("swiftshader")};
   }();
   return devices;

@@ -83,7 +83,8 @@ TEST_CASE("every move between arithmetic", "[gpu][movement]") {
   }
 }
 
-// Half of them on either adapter: there are 729 kernels to compile, and what is in question is how indices are put together.
+// Half of them on either adapter: there are 729 kernels to compile, and what is in question is how indices are put
+// together.
 TEST_CASE("every two moves, one after the other", "[gpu][movement]") {
   const Device device = device_or_skip();
   unsigned turn = device.target().subgroup_max < 8 ? 1 : 0;

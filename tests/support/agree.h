@@ -27,8 +27,6 @@ std::string error_of(const Build& build);
 // The same without file and line.
 std::string message_of(const Build& build);
 
-enum class PlannedFor { both, device, any };
-
 struct Agreement {
   Bound bound;
   std::vector<Choice> choices = {};
@@ -36,7 +34,7 @@ struct Agreement {
   reference::Numbers numbers = {};
   bool fuse = true;
   uint32_t seed = 1;
-  PlannedFor planned = PlannedFor::both;  // one of them where drivers take long to compile
+  bool device_only = false;  // no plan for any device, where drivers take long to compile
 };
 
 // Elements in storage layout.
