@@ -12,7 +12,7 @@ The program is built once, as :matmul_test; the tests are :matmul_test_lavapipe 
 VK_DRIVER_FILES from RLXGPU_LAVAPIPE_ICD or RLXGPU_SWIFTSHADER_ICD (./dev gives both) and RLXGPU_TEST_ADAPTER to its own name.
 
 A test of many kernels waits for lavapipe's compiler, not for what it compiles: `many_kernels = True` turns its optimiser
-off (GALLIVM_PERF=nopt, unless GALLIVM_PERF is given). The kernels compute the same.
+off (GALLIVM_PERF=nopt, unless GALLIVM_PERF is given).
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary")

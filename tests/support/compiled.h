@@ -3,7 +3,7 @@
 //   const Program program = compiled([](Builder& g) { g.output("y", relu(g.input("x", f32, {8}))); });
 //   CHECK(steps_of(program) == "relu/f32/map");
 //
-// Not inline, unlike compile(): a test that calls it is built in half the time.
+// Not inline, unlike compile(): a test that calls it is built half a second sooner.
 #ifndef RLXGPU_TESTS_SUPPORT_COMPILED_H_
 #define RLXGPU_TESTS_SUPPORT_COMPILED_H_
 
