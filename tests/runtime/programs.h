@@ -58,7 +58,7 @@ inline constexpr std::string_view kMark = R"(
 @group(0) @binding(0) var<storage, read_write> y: array<u32>;
 @compute @workgroup_size(1) fn main(@builtin(workgroup_id) group: vec3u) { y[group.x] = 1u; })";
 
-struct Bound {
+struct Bind {
   std::string_view tensor;
   bool writes = false;
 };
@@ -83,14 +83,14 @@ class HandMade {
     program.scalars.push_back({text(name), dtype, most});
     return static_cast<int>(program.scalars.size()) - 1;
   }
-  Step& step(std::string_view wgsl, std::initializer_list<Bound> bound, std::initializer_list<uint32_t> grid,
+  Step& step(std::string_view wgsl, std::initializer_list<Bind> bound, std::initializer_list<uint32_t> grid,
              std::initializer_list<int32_t> immediates = {}) {
     Step step;
     step.kernel = kernel(wgsl);
     int axis = 0;
     for (const uint32_t groups : grid) step.grid[axis++] = groups;
     step.bindings = {static_cast<int32_t>(program.bindings.size()), static_cast<int32_t>(bound.size())};
-    for (const Bound& b : bound) program.bindings.push_back({tensors_.at(std::string(b.tensor)), b.writes});
+    for (const Bind& b : bound) program.bindings.push_back({tensors_.at(std::string(b.tensor)), b.writes});
     step.immediates = {static_cast<int32_t>(program.step_immediates.size()), static_cast<int32_t>(immediates.size())};
     for (const int32_t scalar : immediates) program.step_immediates.push_back(scalar);
     step.label = text("test/step" + std::to_string(program.steps.size()));

@@ -53,8 +53,12 @@ void check_agrees_on(const Device& device, const Target& target, const DynamicGr
                      Sizes sizes);
 
 // Planned for the device; and for any device (so that kernels for real GPUs run, too), with grids so narrow that many
-// of them are folded, on one of two adapters in turns. Where variants are forced, that adapter runs no other plan, for
-// drivers take long to compile. Sizes are free, so that one kernel serves many shapes, and in some calls baked as well.
+// of them are folded, on one of two adapters in turns. Sizes are free, so that one kernel serves many shapes, and in some
+// calls baked as well.
+//
+// Forced variants are what drivers take longest to compile. The first call with a variant forces it on every adapter; each
+// later one on one of two in turns, by one of the two plans, while the other adapter computes the same with the kernels
+// that it would choose itself.
 void check_agrees(const Device& device, const Build& build, const Agreement& agreement);
 
 }  // namespace rlxgpu::testing
