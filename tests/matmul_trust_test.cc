@@ -127,6 +127,8 @@ TEST_CASE("matmul's own kernel for matrix units is trusted where it is right", "
   DynamicOptions options;
   const std::vector<Choice> choices = {{"matmul", "subgroup_matrix"}};
   options.compile.choices = choices;
+  const Target small = with_small_tiles(device, f16);
+  options.target = &small;
   auto executable = Executable<DynamicGraph>::create(device, graph, options);
   REQUIRE(executable.status().ToString() == "OK");
   CHECK(heard.about("is not used") == 0);
