@@ -5,8 +5,8 @@ kernels (many_kernels) unless a test asks for it.
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_test")
+load("//rlxgpu:precompiled.bzl", "precompiled_sources")
 load("//rlxgpu:testing.bzl", "rlxgpu_gpu_test")
-load(":precompiled.bzl", "precompiled_sources")
 
 def _sources_of(name, srcs, copts, deps):
     """A library of a program's sources, if it has any of its own."""

@@ -1,17 +1,23 @@
 """Headers that clang reads once, not once for each file that includes them.
 
     precompiled_header(name = "common", header = "common.h", deps = ["//rlxgpu:dynamic"])
-    precompiled_sources(name = "a_test_sources", srcs = ["a_test.cc"], precompiled = ":common", deps = ["//rlxgpu:dynamic"])
+
+    precompiled_library(name = "a", srcs = ["a.cc"], hdrs = ["a.h"], precompiled = ":common", deps = [...])
+
+    precompiled_sources(name = "a_test_sources", srcs = ["a_test.cc"], precompiled = ":common", deps = [...])
     cc_test(name = "a_test", deps = [":a_test_sources"])
 
-Files include what they use all the same: other compilers read their headers as ever.
+For those who build rlxgpu itself, on Linux (.bazelrc sets //rlxgpu:precompiled). Elsewhere, and with other compilers, files read
+their headers as ever: they include what they use all the same.
 """
 
+load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "CPP_COMPILE_ACTION_NAME")
+load("@rules_cc//cc:defs.bzl", "cc_library")
 load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain", "use_cc_toolchain")
 
 _Precompiled = provider("A header that clang has read.", fields = {
-    "file": "The .pch file; None where the compiler is another one.",
+    "file": "The .pch file; None where there is none.",
     "inputs": "It, and what it was made of, which clang looks up for what it has to say.",
 })
 
@@ -63,7 +69,7 @@ def _is_pic(ctx):
     return toolchain.needs_pic_for_dynamic_libraries(feature_configuration = features) and ctx.var["COMPILATION_MODE"] != "opt"
 
 def _precompiled_header(ctx):
-    if find_cc_toolchain(ctx).compiler != "clang":
+    if find_cc_toolchain(ctx).compiler != "clang" or not ctx.attr._wanted[BuildSettingInfo].value:
         return [_Precompiled(file = None, inputs = depset())]
     precompiled = ctx.actions.declare_file(ctx.label.name + ".pch")
     _clang(
@@ -80,7 +86,6 @@ def _precompiled_header(ctx):
 
 def _compiled(ctx):
     precompiled = ctx.attr.precompiled[_Precompiled]
-    sources = [file for file in ctx.files.srcs if file.extension == "cc"]
     if precompiled.file == None:
         toolchain, features = _tools(ctx)
         return cc_common.compile(
@@ -89,12 +94,12 @@ def _compiled(ctx):
             cc_toolchain = toolchain,
             compilation_contexts = [_read_by(ctx)],
             feature_configuration = features,
-            srcs = sources,
+            srcs = ctx.files.srcs,
             user_compile_flags = ctx.attr.copts,
         )[1]
     pic = _is_pic(ctx)
     objects = []
-    for source in sources:
+    for source in ctx.files.srcs:
         objects.append(ctx.actions.declare_file("_objs/%s/%s.o" % (ctx.label.name, source.basename[:-len(".cc")])))
         _clang(
             ctx,
@@ -117,7 +122,7 @@ def _precompiled_sources(ctx):
     linking_context, _ = cc_common.create_linking_context_from_compilation_outputs(
         name = ctx.label.name,
         actions = ctx.actions,
-        alwayslink = True,
+        alwayslink = ctx.attr.alwayslink,
         cc_toolchain = toolchain,
         compilation_outputs = _compiled(ctx),
         disallow_dynamic_library = True,
@@ -131,7 +136,10 @@ _DEPS = {"deps": attr.label_list(providers = [CcInfo], doc = "What is included."
 
 precompiled_header = rule(
     implementation = _precompiled_header,
-    attrs = _DEPS | {"header": attr.label(allow_single_file = [".h"], mandatory = True)},
+    attrs = _DEPS | {
+        "header": attr.label(allow_single_file = [".h"], mandatory = True),
+        "_wanted": attr.label(default = "//rlxgpu:precompiled"),
+    },
     fragments = ["cpp"],
     toolchains = use_cc_toolchain(),
 )
@@ -139,6 +147,7 @@ precompiled_header = rule(
 precompiled_sources = rule(
     implementation = _precompiled_sources,
     attrs = _DEPS | {
+        "alwayslink": attr.bool(default = True),
         "copts": attr.string_list(),
         "precompiled": attr.label(providers = [_Precompiled], mandatory = True),
         "srcs": attr.label_list(allow_files = [".cc"]),
@@ -146,3 +155,37 @@ precompiled_sources = rule(
     fragments = ["cpp"],
     toolchains = use_cc_toolchain(),
 )
+
+def precompiled_library(name, precompiled, srcs, deps, hdrs = [], visibility = None):
+    """A cc_library.
+
+    Args:
+      name: as for cc_library.
+      precompiled: a precompiled_header.
+      srcs: as for cc_library.
+      deps: as for cc_library.
+      hdrs: as for cc_library.
+      visibility: as for cc_library.
+    """
+    cc_library(
+        name = name + "_headers",
+        hdrs = hdrs + [file for file in srcs if file.endswith(".h")],
+        visibility = ["//visibility:private"],
+        deps = deps,
+    )
+    precompiled_sources(
+        name = name + "_sources",
+        srcs = [file for file in srcs if file.endswith(".cc")],
+        alwayslink = False,
+        precompiled = precompiled,
+        visibility = ["//visibility:private"],
+        deps = [":" + name + "_headers"],
+    )
+    cc_library(
+        name = name,
+        visibility = visibility,
+        deps = [
+            ":" + name + "_headers",
+            ":" + name + "_sources",
+        ],
+    )
