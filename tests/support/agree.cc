@@ -144,16 +144,18 @@ void check_agrees(const Device& device, const Build& build, const Agreement& agr
 
   static unsigned calls = 0;
   const unsigned call = calls++;
-  // Thue and Morse's sequence: no table of cases is in step with it.
-  const bool in_turn = std::popcount(call) % 2 == (device.target().subgroup_max < 8 ? 1 : 0);
-  const bool first = is_first_of(agreement.choices);
+  const bool swiftshader = device.target().subgroup_max < 8;
+  // Thue and Morse's sequence: no table of cases is in step with it. Nor with the lots, which are random enough.
+  const bool in_turn = std::popcount(call) % 2 == static_cast<int>(swiftshader);
+  const bool by_lot = (call * 2654435761u >> 31 != 0) == swiftshader;
+
   Agreement asked = agreement;
-  if (!in_turn && !first) asked.choices.clear();
+  const bool first = is_first_of(agreement.choices);
+  if (!first && !in_turn && !swiftshader) asked.choices.clear();
   CompileOptions forced;
   forced.choices = asked.choices;
   forced.fuse.fuse = asked.fuse;
-  const bool by_lot = call * 2654435761u >> 31 != 0;
-  const bool for_any = in_turn && !asked.device_only && (asked.choices.empty() || by_lot) &&
+  const bool for_any = !asked.device_only && (asked.choices.empty() ? in_turn : by_lot) &&
                        takes_choices(graph.graph(), narrow, forced);
   if (asked.choices.empty() || !for_any) {
     INFO("planned for the device" << (asked.choices.size() < agreement.choices.size() ? ", with its own choice" : ""));

@@ -56,9 +56,9 @@ void check_agrees_on(const Device& device, const Target& target, const DynamicGr
 // of them are folded, on one of two adapters in turns. Sizes are free, so that one kernel serves many shapes, and in some
 // calls baked as well.
 //
-// Forced variants are what drivers take longest to compile. The first call with a variant forces it on every adapter; each
-// later one on one of two in turns, by one of the two plans, while the other adapter computes the same with the kernels
-// that it would choose itself.
+// Forced variants run by one of the two plans, on another adapter by the other. Lavapipe takes long to compile them: it is
+// made to run the first case of each variant and every other one after it, and computes the rest with the kernels that it
+// would choose itself.
 void check_agrees(const Device& device, const Build& build, const Agreement& agreement);
 
 }  // namespace rlxgpu::testing
