@@ -195,5 +195,20 @@ TEST_CASE("reductions over run-time extents", "[reduce][gpu]") {
   }
 }
 
+// With branches for && and ||, SwiftShader did not come to an end with this kernel.
+TEST_CASE("comparisons that join a reduction are compiled without branches", "[reduce][gpu]") {
+  const auto build = [](Builder& g) {
+    const Tensor x = g.input("x", bf16, {18, 12}), y = g.input("y", bf16, {18, 12});
+    Tensor chosen = x;
+    for (int i = 0; i < 4; ++i) {
+      const Tensor difference = chosen - (i == 1 ? y : chosen);
+      chosen = where(gt(difference, 0.0f), difference, chosen);
+    }
+    g.output("sum", sum(chosen));
+  };
+  // The reference rounds the differences, of at most 4.
+  check_agrees(device_or_skip(), build, {.bound = sum_bound(bf16, 216, 4.0) + Bound{216 * 4 * epsilon_of(bf16), 0}});
+}
+
 }  // namespace
 }  // namespace rlxgpu::testing

@@ -15,9 +15,9 @@ namespace rlxgpu {
 inline constexpr char kNanFunctions[] = R"wgsl(
 fn rlx_is_nan(x : f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
 fn rlx_is_inf(x : f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }
-fn rlx_unordered(a : f32, b : f32) -> bool { return rlx_is_nan(a) || rlx_is_nan(b); }
-fn rlx_max(a : f32, b : f32) -> f32 { return select(select(b, a, a > b || rlx_is_nan(a)), b, rlx_is_nan(b)); }
-fn rlx_min(a : f32, b : f32) -> f32 { return select(select(b, a, a < b || rlx_is_nan(a)), b, rlx_is_nan(b)); }
+fn rlx_unordered(a : f32, b : f32) -> bool { return rlx_is_nan(a) | rlx_is_nan(b); }
+fn rlx_max(a : f32, b : f32) -> f32 { return select(select(b, a, (a > b) | rlx_is_nan(a)), b, rlx_is_nan(b)); }
+fn rlx_min(a : f32, b : f32) -> f32 { return select(select(b, a, (a < b) | rlx_is_nan(a)), b, rlx_is_nan(b)); }
 fn rlx_sign(x : f32) -> f32 { return select(select(select(0.0, -1.0, x < 0.0), 1.0, x > 0.0), x, rlx_is_nan(x)); }
 )wgsl";
 

@@ -49,6 +49,34 @@ TEST_CASE("the program and its texts may go after create", "[gpu]") {
   CHECK(output(engine, 1, 4) == Floats{2, 4, 6, 8});
 }
 
+TEST_CASE("workgroup memory is zero at first, whatever was there before", "[gpu]") {
+  constexpr std::string_view kLeave = R"(
+@group(0) @binding(0) var<storage, read_write> y: array<f32>;
+var<workgroup> memory: array<f32, 4096>;
+@compute @workgroup_size(64) fn main(@builtin(local_invocation_index) id: u32, @builtin(workgroup_id) group: vec3u) {
+  for (var i = id; i < 4096u; i += 64u) { memory[i] = 7.0; }
+  workgroupBarrier();
+  y[group.x * 64u + id] = memory[64u * id];
+})";
+  constexpr std::string_view kFind = R"(
+@group(0) @binding(0) var<storage, read_write> y: array<f32>;
+var<workgroup> memory: array<f32, 4096>;
+@compute @workgroup_size(64) fn main(@builtin(local_invocation_index) id: u32, @builtin(workgroup_id) group: vec3u) {
+  var sum = 0.0;
+  for (var i = id; i < 4096u; i += 64u) { sum += memory[i]; }
+  y[group.x * 64u + id] = sum;
+})";
+  HandMade p;
+  const int left = p.tensor("left", BufferRole::output, f32, {256});
+  const int found = p.tensor("found", BufferRole::output, f32, {256});
+  p.step(kLeave, {{"left", true}}, {4, 1, 1});
+  p.step(kFind, {{"found", true}}, {4, 1, 1});
+  Engine engine = make(p);
+  engine.run();
+  CHECK(output(engine, left, 256) == Floats(256, 7.0f));
+  CHECK(output(engine, found, 256) == Floats(256, 0.0f));
+}
+
 TEST_CASE("steps see what earlier steps wrote", "[gpu]") {
   HandMade p;
   p.tensor("x", BufferRole::input, f32, {100});
