@@ -314,8 +314,8 @@ Result<Device> open_device(const DeviceOptions& options) {
   const std::vector<const char*> enabled = pointers(options.enable_toggles);
   std::vector<const char*> disabled = pointers(options.disable_toggles);
   disabled.push_back("timestamp_quantization");
-  // SwiftShader makes of that extension a store for each element of workgroup memory, and takes 1.6 s to compile a kernel
-  // with 16 KB of it, 0.07 s without. Lavapipe is a few per cent faster with it.
+  // SwiftShader makes of that extension a store for each element of workgroup memory, and takes 1.6 s to compile a
+  // kernel with 16 KB of it, 0.07 s without. Lavapipe is a few per cent faster with it.
   if (state->adapter.architecture == "swiftshader") {
     disabled.push_back("use_vulkan_zero_initialize_workgroup_memory_extension");
   }

@@ -26,7 +26,8 @@ std::string tint_program() {
 
 absl::Status tint_accepts(std::string_view wgsl) {
   const std::string program = tint_program();
-  std::vector<std::string> command = {program, "--format", "spirv", "--validate", "-o", "/dev/null", "-if", "wgsl", "-"};
+  std::vector<std::string> command = {program,     "--format", "spirv", "--validate", "-o",
+                                      "/dev/null", "-if",      "wgsl",  "-"};
   // What tint asserts of its own stages takes two thirds of its time, and is about tint, not about shaders.
   constexpr std::string_view kNoAsserts = "--disable-ir-validation-asserts";
   static const std::string help = run_process({program, "--help"}).output;

@@ -1,11 +1,11 @@
 // An engine runs what the program says, again and again, and says clearly what is wrong.
-#include "absl/status/statusor.h"
 #include "rlxgpu/runtime/engine.h"
 
 #include <bit>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "catch2/catch_test_macros.hpp"
 #include "tests/runtime/programs.h"

@@ -155,8 +155,8 @@ void check_agrees(const Device& device, const Build& build, const Agreement& agr
   CompileOptions forced;
   forced.choices = asked.choices;
   forced.fuse.fuse = asked.fuse;
-  const bool for_any = !asked.device_only && (asked.choices.empty() ? in_turn : by_lot) &&
-                       takes_choices(graph.graph(), narrow, forced);
+  const bool for_any =
+      !asked.device_only && (asked.choices.empty() ? in_turn : by_lot) && takes_choices(graph.graph(), narrow, forced);
   if (asked.choices.empty() || !for_any) {
     INFO("planned for the device" << (asked.choices.size() < agreement.choices.size() ? ", with its own choice" : ""));
     check_agrees_on(device, device.target(), graph, asked, Sizes::free);

@@ -53,12 +53,12 @@ void check_agrees_on(const Device& device, const Target& target, const DynamicGr
                      Sizes sizes);
 
 // Planned for the device; and for any device (so that kernels for real GPUs run, too), with grids so narrow that many
-// of them are folded, on one of two adapters in turns. Sizes are free, so that one kernel serves many shapes, and in some
-// calls baked as well.
+// of them are folded, on one of two adapters in turns. Sizes are free, so that one kernel serves many shapes, and in
+// some calls baked as well.
 //
-// Forced variants run by one of the two plans, on another adapter by the other. Lavapipe takes long to compile them: it is
-// made to run the first case of each variant and every other one after it, and computes the rest with the kernels that it
-// would choose itself.
+// Forced variants run by one of the two plans, on another adapter by the other. Lavapipe takes long to compile them: it
+// is made to run the first case of each variant and every other one after it, and computes the rest with the kernels
+// that it would choose itself.
 void check_agrees(const Device& device, const Build& build, const Agreement& agreement);
 
 }  // namespace rlxgpu::testing
