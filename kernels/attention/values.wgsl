@@ -59,9 +59,9 @@ fn v_vector(at : u32, d : u32) -> vec4f { return vec4f(v_load(at), v_load(at + 1
 fn y_put(i : u32, v : f32) { y[i] = v; }
 fn y_put4(i : u32, v : vec4f) {
   y[i] = v.x;
-  y[i + 1u] = v.y;
-  y[i + 2u] = v.z;
-  y[i + 3u] = v.w;
+  y[i | 1u] = v.y;
+  y[i | 2u] = v.z;
+  y[i | 3u] = v.w;
 }
 //#end
 //#slot length_of

@@ -48,9 +48,9 @@ fn b_load4(i : u32) -> vec4f { return b[i]; }
 fn y_put(i : u32, v : f32) { y[i] = v; }
 fn y_put4(i : u32, v : vec4f) {
   y[i] = v.x;
-  y[i + 1u] = v.y;
-  y[i + 2u] = v.z;
-  y[i + 3u] = v.w;
+  y[i | 1u] = v.y;
+  y[i | 2u] = v.z;
+  y[i | 3u] = v.w;
 }
 //#end
 //#slot affine

@@ -25,9 +25,9 @@ const kLeast = -0x1.fffffep+127f;  // finite, so that kLeast - kLeast is a numbe
 fn y_put(i : u32, v : f32) { y[i] = v; }
 fn y_put4(i : u32, v : vec4f) {
   y[i] = v.x;
-  y[i + 1u] = v.y;
-  y[i + 2u] = v.z;
-  y[i + 3u] = v.w;
+  y[i | 1u] = v.y;
+  y[i | 2u] = v.z;
+  y[i | 3u] = v.w;
 }
 //#end
 //#if RAGGED

@@ -344,13 +344,18 @@ class KernelRenderer {
          << "  atomicOr(&b" << binding << "[i / " << lanes << "u], bits_" << name_of(type.dtype) << "(stored) << shift);\n";
   }
 
+  // What makes of the index i of the first of four neighbours, a multiple of four, the index of another. Not a sum: for
+  // i + 1 LLVM keeps a register of ones, which LLVM 21 loses on processors with AVX-512 (docs/drivers.md), and from `|`
+  // it sees that i / 8 is the same for all four.
+  static constexpr std::string_view kOfFour[] = {"", " | 1u", " | 2u", " | 3u"};
+
   // Four neighbours from a multiple of four on, by the one invocation that owns them: whole words.
   constexpr void put4(std::string_view name, const SlotUse& use, const BindingType& type, std::string_view given) {
     const int lanes = per_word(type.dtype), binding = use.binding;
     constexpr char kParts[] = {'x', 'y', 'z', 'w'};
     out_ << "fn " << name << "_put4(" << (use.place < 0 ? "i" : "e") << " : u32, v : vec4<" << given << ">) {\n";
     if (use.place >= 0 && !fours_stay(values()[static_cast<size_t>(use.place)])) {
-      for (int first = 0; first < 4; ++first) out_ << "  " << name << "_put(e + " << first << "u, v." << kParts[first] << ");\n";
+      for (int first = 0; first < 4; ++first) out_ << "  " << name << "_put(e" << kOfFour[first] << ", v." << kParts[first] << ");\n";
       out_ << "}\n";
       return;
     }
@@ -358,16 +363,17 @@ class KernelRenderer {
     if (type.fours) out_ << "  b" << binding << "[i / 4u] = vec4<" << word_type(type) << ">(";
     for (int first = 0; first < 4; first += lanes) {
       if (type.fours) {
-        out_ << (first > 0 ? ", " : "") << name << "_map(i + " << first << "u, v." << kParts[first] << ')' << (first == 3 ? ");\n" : "");
+        out_ << (first > 0 ? ", " : "") << name << "_map(i" << kOfFour[first] << ", v." << kParts[first] << ')' << (first == 3 ? ");\n" : "");
         continue;
       }
       if (lanes == 1) {
-        out_ << "  b" << binding << "[i + " << first << "u] = " << name << "_map(i + " << first << "u, v." << kParts[first] << ");\n";
+        const std::string_view of_four = kOfFour[first];
+        out_ << "  b" << binding << "[i" << of_four << "] = " << name << "_map(i" << of_four << ", v." << kParts[first] << ");\n";
         continue;
       }
       out_ << "  atomicStore(&b" << binding << "[i / " << lanes << "u + " << first / lanes << "u], ";
       for (int lane = 0; lane < lanes; ++lane) {
-        out_ << (lane > 0 ? " | (" : "(") << "bits_" << name_of(type.dtype) << '(' << name << "_map(i + " << first + lane << "u, v."
+        out_ << (lane > 0 ? " | (" : "(") << "bits_" << name_of(type.dtype) << '(' << name << "_map(i" << kOfFour[first + lane] << ", v."
              << kParts[first + lane] << ")) << " << lane * (32 / lanes) << "u)";
       }
       out_ << ");\n";

@@ -19,7 +19,7 @@ fn y_map(i : u32, v : f32) -> f32 {
   return v;
 }
 fn y_put4(i : u32, v : vec4<f32>) {
-  b1[i / 4u] = vec4<f32>(y_map(i + 0u, v.x), y_map(i + 1u, v.y), y_map(i + 2u, v.z), y_map(i + 3u, v.w));
+  b1[i / 4u] = vec4<f32>(y_map(i, v.x), y_map(i | 1u, v.y), y_map(i | 2u, v.z), y_map(i | 3u, v.w));
 }
 alias XWords = vec4f;
 fn x_load4(i : u32) -> vec4f { return x[i]; }
