@@ -60,9 +60,9 @@ constexpr void transposed_plain_emit(Emit& e) {
 }
 
 constexpr Variant kSuspects[] = {
-    {"transposed_units", matmul_subgroup_matrix_accepts, transposed_units_emit, matmul_probe},
-    {"transposed_plain", nullptr, transposed_plain_emit, matmul_probe},
-    {"units", matmul_subgroup_matrix_accepts, matmul_subgroup_matrix_emit, matmul_probe},
+    {"transposed_units", matmul_subgroup_matrix_accepts, transposed_units_emit, nullptr, matmul_probe},
+    {"transposed_plain", nullptr, transposed_plain_emit, nullptr, matmul_probe},
+    {"units", matmul_subgroup_matrix_accepts, matmul_subgroup_matrix_emit, nullptr, matmul_probe},
     {"plain", nullptr, matmul_plain_emit},
 };
 constexpr OpDef kSuspect{

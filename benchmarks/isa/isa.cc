@@ -249,10 +249,7 @@ absl::Status print_row(const GpuCompiler& compiler, const std::string& name, std
 // A row for each kernel of each variant of the op, which is all that the graph is.
 absl::Status show(const GpuCompiler& compiler, const OpDef& op, const std::string& what, const Graph& graph,
                   std::string_view filter, bool listing) {
-  std::vector<std::string> done;
   for (const Variant& variant : op.variants) {
-    if (std::find(done.begin(), done.end(), variant.name) != done.end()) continue;
-    done.emplace_back(variant.name);
     const std::string name = absl::StrCat(what, "/", variant.name);
     if (name.find(filter) == std::string::npos) continue;
     const Choice choice[] = {{op.name, variant.name}};

@@ -67,11 +67,8 @@ constexpr void attention_infer(Infer& infer) {
 }
 
 inline constexpr Variant kAttentionVariants[] = {
-    {"split", attention_split_prefers, attention_split_emit},
-    {"three", attention_three_prefers, attention_three_emit},
-    {"streaming", nullptr, attention_streaming_emit},
-    {"three", attention_three_accepts, attention_three_emit},  // where it is possible, but no first guess
-    {"split", attention_split_accepts, attention_split_emit},
+    {"split", attention_split_accepts, attention_split_emit, attention_split_prefers},
+    {"three", attention_three_accepts, attention_three_emit, attention_three_prefers},
     {"streaming", nullptr, attention_streaming_emit},
 };
 

@@ -142,13 +142,9 @@ constexpr bool conv_tiled_prefers(const Call& call, const Target&) {
 }
 
 inline constexpr Variant kConvVariants[] = {
-    {"depthwise", conv_depthwise_prefers, conv_depthwise_emit},
-    {"strips", conv_strips_prefers, conv_strips_emit},
-    {"tiled", conv_tiled_prefers, conv_tiled_emit},
-    {"plain", nullptr, conv_plain_emit},
-    {"depthwise", conv_depthwise_accepts, conv_depthwise_emit},  // where it is possible, but no first guess
-    {"strips", conv_strips_accepts, conv_strips_emit},
-    {"tiled", nullptr, conv_tiled_emit},
+    {"depthwise", conv_depthwise_accepts, conv_depthwise_emit, conv_depthwise_prefers},
+    {"strips", conv_strips_accepts, conv_strips_emit, conv_strips_prefers},
+    {"tiled", nullptr, conv_tiled_emit, conv_tiled_prefers},
     {"plain", nullptr, conv_plain_emit},
 };
 

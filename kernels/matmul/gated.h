@@ -151,11 +151,8 @@ constexpr void gated_matmul_tiled_8x8_emit(Emit& e) {
 }
 
 inline constexpr Variant kGatedMatmulVariants[] = {
-    {"packed", gated_matmul_packed_prefers, gated_matmul_packed_emit},
-    {"tiled_8x8", gated_matmul_tiled_8x8_prefers, gated_matmul_tiled_8x8_emit},
-    {"tiled", nullptr, gated_matmul_tiled_emit},
-    {"tiled_8x8", gated_matmul_tiled_8x8_accepts, gated_matmul_tiled_8x8_emit},
-    {"packed", gated_matmul_packed_accepts, gated_matmul_packed_emit},  // where it is possible, but no first guess
+    {"packed", gated_matmul_packed_accepts, gated_matmul_packed_emit, gated_matmul_packed_prefers},
+    {"tiled_8x8", gated_matmul_tiled_8x8_accepts, gated_matmul_tiled_8x8_emit, gated_matmul_tiled_8x8_prefers},
     {"tiled", nullptr, gated_matmul_tiled_emit},
 };
 

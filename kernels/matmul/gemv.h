@@ -42,7 +42,7 @@ constexpr bool matmul_gemv_accepts(const Call& call, const Target& target) {
 // x 1024: 23 against 31 ms; 4 x 4096 x 4096: 271 against 419), and for one with columns of f32 that lie in one piece
 // each (4096 x 4096: 60 against 130); but not for a few with 16 bits (4 x 4096 x 4096: 247 against 168).
 constexpr bool matmul_gemv_prefers(const Call& call, const Target& target) {
-  if (target.adapter_class != AdapterClass::software || !matmul_gemv_accepts(call, target)) return false;
+  if (target.adapter_class != AdapterClass::software || !matmul_has_many_elements(call, target)) return false;
   const MatmulLayout layout = matmul_sizes(call);
   const int64_t vectors = layout.m < layout.n ? layout.m : layout.n, lines = layout.m < layout.n ? layout.n : layout.m;
   if (target.subgroup_max == 0 || target.subgroup_max >= 8) return true;

@@ -144,8 +144,9 @@ constexpr bool prefers_tiled(const Call& call, const Target& target) {
 }
 
 inline constexpr Variant kVariants[] = {
-    {"strips", prefers_strips, emit_strips}, {"tiled", prefers_tiled, emit_tiled},   {"rows", nullptr, emit_rows},
-    {"strips", accepts_strips, emit_strips}, {"tiled", nullptr, emit_tiled},
+    {"strips", accepts_strips, emit_strips, prefers_strips},
+    {"tiled", nullptr, emit_tiled, prefers_tiled},
+    {"rows", nullptr, emit_rows},
 };
 
 constexpr Cost cost(const Call& call) {

@@ -129,26 +129,15 @@ constexpr void matmul_plain_emit(Emit& e) {
       .grid(grid.row, grid.rows);
 }
 
-// A few elements, where subgroups are narrow (SwiftShader, 4 x 16384 x 4: 2.9 ms; "rows" and "gemv" 3.9).
-constexpr bool matmul_plain_prefers(const Call& call, const Target& target) {
-  return target.adapter_class == AdapterClass::software && target.subgroup_max != 0 && target.subgroup_max < 8 &&
-         call.result().shape.count() <= 32;
-}
-
 inline constexpr Variant kMatmulVariants[] = {
-    {"plain", matmul_plain_prefers, matmul_plain_emit},
-    {"gemv", matmul_gemv_prefers, matmul_gemv_emit},
-    {"packed_split", matmul_packed_split_prefers, matmul_packed_split_emit},
-    {"packed", matmul_packed_prefers, matmul_packed_emit},
-    {"rows", matmul_rows_accepts, matmul_rows_emit},
-    {"tiled_8x8", matmul_tiled_8x8_prefers, matmul_tiled_8x8_emit},
-    {"dot4", matmul_dot4_accepts, matmul_dot4_emit},
-    {"tiled", nullptr, matmul_tiled_emit},
-    {"tiled_8x8", matmul_tiled_8x8_accepts, matmul_tiled_8x8_emit},  // where it is possible, but no first guess
-    {"subgroup_matrix", matmul_subgroup_matrix_accepts, matmul_subgroup_matrix_emit, matmul_probe},
-    {"gemv", matmul_gemv_accepts, matmul_gemv_emit},
-    {"packed", matmul_packed_accepts, matmul_packed_emit},
-    {"packed_split", matmul_packed_split_accepts, matmul_packed_split_emit},
+    {"gemv", matmul_gemv_accepts, matmul_gemv_emit, matmul_gemv_prefers},
+    {"packed_split", matmul_packed_split_accepts, matmul_packed_split_emit, matmul_packed_split_prefers},
+    {"packed", matmul_packed_accepts, matmul_packed_emit, matmul_packed_prefers},
+    {"rows", matmul_rows_accepts, matmul_rows_emit, matmul_has_many_elements},
+    {"tiled_8x8", matmul_tiled_8x8_accepts, matmul_tiled_8x8_emit, matmul_tiled_8x8_prefers},
+    {"dot4", matmul_dot4_accepts, matmul_dot4_emit, matmul_has_many_elements},
+    {"tiled", nullptr, matmul_tiled_emit, matmul_has_many_elements},
+    {"subgroup_matrix", matmul_subgroup_matrix_accepts, matmul_subgroup_matrix_emit, never, matmul_probe},
     {"plain", nullptr, matmul_plain_emit},
 };
 

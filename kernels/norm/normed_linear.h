@@ -192,9 +192,7 @@ constexpr bool normed_linear_tiled_prefers(const Call& call, const Target& targe
 
 inline constexpr Variant kNormedLinearVariants[] = {
     {"few", normed_linear_few_accepts, normed_linear_few_emit},
-    {"tiled", normed_linear_tiled_prefers, normed_linear_tiled_emit},
-    {"rows", nullptr, normed_linear_rows_emit},
-    {"tiled", normed_linear_tiled_accepts, normed_linear_tiled_emit},  // where it is possible, but no first guess
+    {"tiled", normed_linear_tiled_accepts, normed_linear_tiled_emit, normed_linear_tiled_prefers},
     {"rows", nullptr, normed_linear_rows_emit},
 };
 

@@ -326,9 +326,7 @@ constexpr bool recurrent_steps_prefers(const Call& call, const Target& target) {
 }
 
 inline constexpr Variant kRecurrentVariants[] = {
-    {"steps", recurrent_steps_prefers, recurrent_steps_emit},
-    {"resident", nullptr, recurrent_resident_emit},
-    {"steps", recurrent_steps_accepts, recurrent_steps_emit},
+    {"steps", recurrent_steps_accepts, recurrent_steps_emit, recurrent_steps_prefers},
     {"resident", nullptr, recurrent_resident_emit},
 };
 

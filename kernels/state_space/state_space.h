@@ -246,9 +246,7 @@ constexpr bool recurrence_chunked_prefers(const Call& call, const Target& target
 }
 
 inline constexpr Variant kStateSpaceVariants[] = {
-    {"chunked", recurrence_chunked_prefers, recurrence_chunked_emit},
-    {"serial", nullptr, recurrence_serial_emit},
-    {"chunked", recurrence_chunked_accepts, recurrence_chunked_emit},  // where it is possible, but no first guess
+    {"chunked", recurrence_chunked_accepts, recurrence_chunked_emit, recurrence_chunked_prefers},
     {"serial", nullptr, recurrence_serial_emit},
 };
 

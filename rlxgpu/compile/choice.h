@@ -22,8 +22,8 @@ struct Choice {
 };
 
 struct Chooser {
-  // `accepted`: the variants that accept the call, in the op's order, one at least. Returns the index of one of them;
-  // anything else means the first.
+  // `accepted`: the variants that accept the call, one at least: the preferred one, then the others in the op's order.
+  // Returns the index of one of them; anything else means the first.
   int (*choose)(void* context, const Call& call, std::span<const Variant* const> accepted) = nullptr;
   void* context = nullptr;
 };

@@ -241,6 +241,7 @@ constexpr void Lowering::choose_variant(int32_t anchor, int32_t root) {
   for (const Variant& variant : node.op->variants) {
     if (variant.accepts == nullptr || variant.accepts(call, target_)) accepted.push_back(&variant);
   }
+  put_preferred_first(call, accepted);
   const Variant* chosen = best_of(call, accepted);
   while (chosen != nullptr && chosen->probe != nullptr && trust_.trusts != nullptr &&
          !trust_.trusts(trust_.context, call, *chosen)) {
@@ -249,11 +250,22 @@ constexpr void Lowering::choose_variant(int32_t anchor, int32_t root) {
       if (variant->name != chosen->name) others.push_back(variant);
     }
     accepted = others;
+    put_preferred_first(call, accepted);
     chosen = best_of(call, accepted);
   }
   if (chosen == nullptr) return fail(node.op->name, ": no kernel variant accepts ", call.operand(0).shape);
   Emit emit(*this, call, anchor, root, chosen->name);
   chosen->emit(emit);
+}
+
+constexpr void Lowering::put_preferred_first(const Call& call, Vec<const Variant*>& accepted) const {
+  for (size_t i = 0; i < accepted.size(); ++i) {
+    const Variant* const variant = accepted[i];
+    if (variant->prefers != nullptr && !variant->prefers(call, target_)) continue;
+    for (size_t before = i; before > 0; --before) accepted[before] = accepted[before - 1];
+    accepted[0] = variant;
+    return;
+  }
 }
 
 // The first of them, unless the chooser or a choice says otherwise.

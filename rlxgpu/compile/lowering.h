@@ -121,6 +121,7 @@ class Lowering {
   constexpr void store_constant(int32_t value);
   constexpr void store_results(const Node& node, int first = 0);
   constexpr void choose_variant(int32_t anchor, int32_t root);
+  constexpr void put_preferred_first(const Call& call, Vec<const Variant*>& accepted) const;
   constexpr const Variant* best_of(const Call& call, const Vec<const Variant*>& accepted) const;
   constexpr Range intern(std::string_view name) {
     const auto first = static_cast<int32_t>(program_.names.size());

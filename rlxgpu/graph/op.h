@@ -69,13 +69,16 @@ constexpr int64_t attr_of(float value) { return std::bit_cast<uint32_t>(value); 
 
 struct Variant {
   std::string_view name;  // in labels, benchmarks and the tuner's file
-  bool (*accepts)(const Call&, const Target&) = nullptr;  // null: always
+  bool (*accepts)(const Call&, const Target&) = nullptr;  // whether it can do the call; null: always
   void (*emit)(Emit&) = nullptr;
+  bool (*prefers)(const Call&, const Target&) = nullptr;  // whether it is good at a call that it accepts; null: always
   // For kernels that drivers are known to get wrong: a small graph of constants and of this op, called like the given
   // call, whose results are exact. Before runtime uses the variant, once for each device, it must give what the op's
   // reference gives (runtime/trust.h). Null: trusted.
   void (*probe)(Builder&, const Call&) = nullptr;
 };
+// As Variant::prefers: used only when it is asked for, or when the tuner found it to be the fastest.
+constexpr bool never(const Call&, const Target&) { return false; }
 
 // A constant tensor that is computed when a program is loaded (twiddle factors, windows): `fill` writes its words, in
 // storage layout, from `args`. It takes nothing of the compiler's time, and equal ones of a program are one.
@@ -113,7 +116,8 @@ struct OpDef {
   bool relabels = false;  // element i of the result is element i of the operand, whatever the shapes
   Functions wgsl = {};  // functions that `at` calls; each text is put into a kernel once
 
-  std::span<const Variant> variants = {};  // kernel op: best first, the last accepts everything
+  // Kernel op. The first that accepts and prefers a call is used; the last is the simplest and accepts every call.
+  std::span<const Variant> variants = {};
   uint32_t absorbs = 0;         // bit k: operand k may be computed on the fly from the maps before it
   bool absorbs_after = false;   // result 0 may be transformed by the maps that follow before it is stored, and be stored
                                 // in their layouts: kernels hand over each element once, through .output(). Of an op

@@ -32,7 +32,7 @@ struct Recorder {
   std::string wanted;                 // "": the first
   Trust trust = {};                   // variants that it does not trust are not written down
   std::string call;                   // the first one asked for
-  std::vector<std::string> accepted;  // of that call, in the op's order
+  std::vector<std::string> accepted;  // of that call, the preferred one first
 
   static int choose(void* context, const Call& call, std::span<const Variant* const> accepted) {
     Recorder& self = *static_cast<Recorder*>(context);
@@ -40,14 +40,12 @@ struct Recorder {
       Text line;
       append_call(line, call);
       self.call = line.view();
-      for (const Variant* const variant : accepted) {  // one may be listed twice, under two conditions
-        const auto& known = self.accepted;
+      for (const Variant* const variant : accepted) {
         if (variant->probe != nullptr && self.trust.trusts != nullptr &&
             !self.trust.trusts(self.trust.context, call, *variant)) {
           continue;
         }
-        if (std::find(known.begin(), known.end(), variant->name) == known.end())
-          self.accepted.emplace_back(variant->name);
+        self.accepted.emplace_back(variant->name);
       }
     }
     for (size_t i = 0; i < accepted.size(); ++i) {

@@ -231,8 +231,8 @@ constexpr void doubt_probe(Builder& g, const Call& call) {
 void twice_reference(reference::Call& call) {
   for (int64_t i = 0; i < call.result().count(); ++i) call.result()[i] = 2 * call.operand(0)[i];
 }
-inline constexpr Variant kDoubtedVariants[] = {{"doubted", nullptr, twice_emit<3>, doubt_probe},
-                                               {"trusted", nullptr, twice_emit<2>, doubt_probe},
+inline constexpr Variant kDoubtedVariants[] = {{"doubted", nullptr, twice_emit<3>, nullptr, doubt_probe},
+                                               {"trusted", nullptr, twice_emit<2>, nullptr, doubt_probe},
                                                {"right", nullptr, twice_emit<2>}};
 inline constexpr OpDef kDoubted{.name = "doubted", .infer = twice_infer, .variants = kDoubtedVariants, .reference = twice_reference};
 
