@@ -11,7 +11,7 @@
 #include "kernels/reduce/lanes.h"
 #include "kernels/softmax/decay.h"
 #include "rlxgpu/compile/emit.h"
-#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/compile/grid.h"
 
 namespace rlxgpu {
 

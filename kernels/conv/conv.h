@@ -19,7 +19,7 @@
 #include "kernels/matmul/matmul.h"
 #include "kernels/movement/reshape.h"
 #include "rlxgpu/compile/emit.h"
-#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 
 namespace rlxgpu {

@@ -12,7 +12,7 @@
 #include "kernels/conv/window.h"
 #include "kernels/movement/generate.h"
 #include "rlxgpu/compile/emit.h"
-#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/reference/call.h"
 #include "rlxgpu/wgsl/at.h"

@@ -8,7 +8,7 @@
 #include "kernels/conv/layout.h"
 #include "kernels/matmul/packed.h"
 #include "rlxgpu/compile/emit.h"
-#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/compile/grid.h"
 
 namespace rlxgpu {
 

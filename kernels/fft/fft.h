@@ -17,7 +17,7 @@
 #include "kernels/fft/reference.h"
 #include "kernels/fft/tables.h"
 #include "rlxgpu/compile/emit.h"
-#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 
 namespace rlxgpu {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rlxgpu/compile/emit.h"
+#include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/reference/call.h"
 

@@ -1,5 +1,5 @@
-// The variant "dot4" of matmul: bytes, of which four products are one instruction. Copies operands whose bytes along k are
-// not words first.
+// The variant "dot4" of matmul: bytes, of which four products are one instruction. Copies operands whose bytes along k
+// are not words first.
 #ifndef KERNELS_MATMUL_DOT4_H_
 #define KERNELS_MATMUL_DOT4_H_
 
@@ -7,7 +7,7 @@
 #include "kernels/matmul/pad.h"
 #include "kernels/matmul/wide.h"
 #include "rlxgpu/compile/emit.h"
-#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/compile/grid.h"
 
 namespace rlxgpu {
 
@@ -29,7 +29,12 @@ constexpr void matmul_dot4_emit(Emit& e) {
   if (padded != layout.k || wide_a(layout, 4) != Wide::along_k) a = pad_matrix(e, layout, 0, padded);
   if (padded != layout.k || wide_b(layout, 4) != Wide::along_k) b = pad_matrix(e, layout, 1, padded);
   layout = matmul_layout(e.call(), a.view, b.view);
-  const int64_t rows_each = layout.m > 32 ? 4 : layout.m > 16 ? 2 : 1, cols_each = layout.n > 32 ? 4 : layout.n > 16 ? 2 : 1;
+  const int64_t rows_each = layout.m > 32   ? 4
+                            : layout.m > 16 ? 2
+                                            : 1,
+                cols_each = layout.n > 32   ? 4
+                            : layout.n > 16 ? 2
+                                            : 1;
   const int64_t tiles = layout.batches * ceil_div(layout.m, 16 * rows_each) * ceil_div(layout.n, 16 * cols_each);
   const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
   e.dispatch(kMatmulDot4File)

@@ -15,7 +15,6 @@
 #include "kernels/matmul/packed.h"
 #include "kernels/matmul/tiled_8x8.h"
 #include "rlxgpu/compile/emit.h"
-#include "rlxgpu/compile/lower.h"
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/reference/call.h"
 

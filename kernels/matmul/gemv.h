@@ -9,7 +9,7 @@
 #include "kernels/matmul/packed.h"
 #include "kernels/matmul/wide.h"
 #include "rlxgpu/compile/emit.h"
-#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/compile/grid.h"
 
 namespace rlxgpu {
 

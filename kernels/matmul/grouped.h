@@ -2,9 +2,9 @@
 //
 //   Tensor y = grouped_matmul(x, w, expert);   // x: (rows, k)   w: (experts, k, n)   expert: (rows), i32 or u32
 //
-// Rows come in any order; a row whose expert does not exist gives zeros. Floats, summed in f32; the result has x's type.
-// "rows" takes each row by itself; "strips" (adapters that run on a CPU) and "tiled" sort the rows by expert first, on the
-// device, so that a matrix is read once for many rows.
+// Rows come in any order; a row whose expert does not exist gives zeros. Floats, summed in f32; the result has x's
+// type. "rows" takes each row by itself; "strips" (adapters that run on a CPU) and "tiled" sort the rows by expert
+// first, on the device, so that a matrix is read once for many rows.
 #ifndef KERNELS_MATMUL_GROUPED_H_
 #define KERNELS_MATMUL_GROUPED_H_
 
@@ -12,7 +12,7 @@
 #include <source_location>
 
 #include "rlxgpu/compile/emit.h"
-#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/reference/call.h"
 
@@ -37,10 +37,12 @@ constexpr void infer(Infer& infer) {
   const Shape &x = infer.shape(0), &w = infer.shape(1), &expert = infer.shape(2);
   if (!is_float(infer.dtype(0)) || !is_float(infer.dtype(1))) return infer.fail("needs floats");
   if (infer.dtype(2) != i32 && infer.dtype(2) != u32) return infer.fail("experts are named by i32 or u32");
-  if (x.rank() != 2 || w.rank() != 3 || expert.rank() != 1) return infer.fail("needs a matrix, matrices, and a number for each row");
+  if (x.rank() != 2 || w.rank() != 3 || expert.rank() != 1)
+    return infer.fail("needs a matrix, matrices, and a number for each row");
   if (!(x.dim(1) == w.dim(1))) return infer.fail("inner dimensions differ (", x[1], " vs ", w[1], ")");
   if (!(x.dim(0) == expert.dim(0))) return infer.fail(x[0], " rows, but ", expert[0], " experts of rows");
-  if (x.symbol(1) >= 0 || w.symbol(0) >= 0 || w.symbol(2) >= 0) return infer.fail("only the number of rows may be a run-time extent");
+  if (x.symbol(1) >= 0 || w.symbol(0) >= 0 || w.symbol(2) >= 0)
+    return infer.fail("only the number of rows may be a run-time extent");
   infer.result(infer.dtype(0), {x.dim(0), w.dim(2)});
 }
 
@@ -55,7 +57,9 @@ constexpr Sizes sizes_of(const Call& call) {
 // The operands' buffers, and their strides.
 constexpr void give_operands(Emit& e, Dispatch& dispatch, const Sizes& s) {
   const View x = e.view(0), w = e.view(1);
-  const auto number = [&](std::string_view name, int64_t value) { dispatch.number(name, static_cast<uint32_t>(value)); };
+  const auto number = [&](std::string_view name, int64_t value) {
+    dispatch.number(name, static_cast<uint32_t>(value));
+  };
   number("kN", s.n), number("kK", s.k), number("kExperts", s.experts);
   number("kXRow", x.strides[0]), number("kXCol", x.strides[1]);
   number("kWExpert", w.strides[0]), number("kWRow", w.strides[1]), number("kWCol", w.strides[2]);

@@ -18,7 +18,7 @@
 #include "kernels/matmul/subgroup_matrix.h"
 #include "kernels/matmul/tiled_8x8.h"
 #include "rlxgpu/compile/emit.h"
-#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 
 namespace rlxgpu {

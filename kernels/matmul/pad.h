@@ -6,7 +6,7 @@
 
 #include "kernels/matmul/layout.h"
 #include "rlxgpu/compile/emit.h"
-#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/compile/grid.h"
 
 namespace rlxgpu {
 

@@ -7,7 +7,7 @@
 #include "kernels/matmul/pad.h"
 #include "kernels/matmul/wide.h"
 #include "rlxgpu/compile/emit.h"
-#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/compile/grid.h"
 
 namespace rlxgpu {
 

@@ -17,7 +17,7 @@
 #include "kernels/elementwise/activation_slot.h"
 #include "kernels/norm/normed_linear_reference.h"
 #include "rlxgpu/compile/emit.h"
-#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 
 namespace rlxgpu {

@@ -22,7 +22,7 @@
 #include "kernels/reduce/combine.h"
 #include "kernels/reduce/reduce.h"
 #include "rlxgpu/compile/emit.h"
-#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 
 namespace rlxgpu {

@@ -27,6 +27,7 @@
 #include "kernels/recurrent/attributes.h"
 #include "kernels/recurrent/reference.h"
 #include "rlxgpu/compile/emit.h"
+#include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 
 namespace rlxgpu {

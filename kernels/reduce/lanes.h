@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "rlxgpu/compile/emit.h"
-#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/target.h"
 
 namespace rlxgpu {

@@ -27,6 +27,7 @@
 #include "kernels/resize/reference.h"
 #include "kernels/resize/taps.h"
 #include "rlxgpu/compile/emit.h"
+#include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/wgsl/at.h"
 

@@ -14,6 +14,7 @@
 
 #include "kernels/roi/reference.h"
 #include "rlxgpu/compile/emit.h"
+#include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 
 namespace rlxgpu {

@@ -11,7 +11,7 @@
 #include "kernels/random/random.h"
 #include "kernels/sample/reference.h"
 #include "rlxgpu/compile/emit.h"
-#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 
 namespace rlxgpu {

@@ -15,7 +15,7 @@
 #include "kernels/scatter/reference.h"
 #include "kernels/scatter/shape.h"
 #include "rlxgpu/compile/emit.h"
-#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 
 namespace rlxgpu {

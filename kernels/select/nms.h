@@ -19,6 +19,7 @@
 #include "kernels/select/select.h"
 #include "kernels/sort/sort.h"
 #include "rlxgpu/compile/emit.h"
+#include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/reference/call.h"
 

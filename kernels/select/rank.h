@@ -10,6 +10,7 @@
 
 #include "kernels/reduce/arg.h"
 #include "rlxgpu/compile/emit.h"
+#include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/reference/call.h"
 

@@ -14,7 +14,7 @@
 #include "kernels/movement/slice.h"
 #include "kernels/signal/stft.h"
 #include "rlxgpu/compile/emit.h"
-#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/compile/grid.h"
 
 namespace rlxgpu {
 

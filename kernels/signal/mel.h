@@ -12,7 +12,7 @@
 
 #include "kernels/signal/stft.h"
 #include "rlxgpu/compile/emit.h"
-#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/compile/grid.h"
 
 namespace rlxgpu {
 

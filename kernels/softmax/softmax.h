@@ -12,6 +12,7 @@
 #include "kernels/softmax/decay.h"
 #include "kernels/softmax/reference.h"
 #include "rlxgpu/compile/emit.h"
+#include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/wgsl/operand_text.h"
 

@@ -12,6 +12,7 @@
 #include "kernels/reduce/arg.h"
 #include "kernels/sort/reference.h"
 #include "rlxgpu/compile/emit.h"
+#include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 
 namespace rlxgpu {
@@ -70,8 +71,8 @@ constexpr void store_run(Emit& e, Dispatch& dispatch, bool last, Ref runs) {
   }
 }
 
-// Eight runs take seven searches of an entry in one dispatch, instead of three in three: better where a dispatch is dearer
-// than the entries.
+// Eight runs take seven searches of an entry in one dispatch, instead of three in three: better where a dispatch is
+// dearer than the entries.
 constexpr int64_t merged_at_once(int64_t entries) { return entries <= 65536 ? 8 : 2; }
 
 constexpr void argsort_emit(Emit& e, int64_t block) {
@@ -81,7 +82,9 @@ constexpr void argsort_emit(Emit& e, int64_t block) {
   const auto smaller = [](int64_t a, int64_t b) { return a < b ? a : b; };
   int64_t runs = ceil_div(l.cols, block), width = smaller(block, l.keep);
   // One subgroup where barriers are dear, else an invocation for every comparison of a step.
-  const int64_t most = e.target().adapter_class == AdapterClass::software ? 8 : smaller(256, power_of_two_below(e.target().max_invocations));
+  const int64_t most = e.target().adapter_class == AdapterClass::software
+                           ? 8
+                           : smaller(256, power_of_two_below(e.target().max_invocations));
   Ref given = runs > 1 ? e.scratch(u32, {l.rows, runs, width, 2}) : Ref();
   {
     const FoldedGrid grid = fold_grid(l.rows * runs, e.target().max_groups);
@@ -150,14 +153,16 @@ inline constexpr OpDef kArgsort{
     .reference = argsort_reference,
 };
 
-constexpr Tensor argsort(Tensor x, int axis = -1, SortOptions options = {}, Site site = std::source_location::current()) {
+constexpr Tensor argsort(Tensor x, int axis = -1, SortOptions options = {},
+                         Site site = std::source_location::current()) {
   return apply(kArgsort, {x}, {axis, options.descending, -1}, site);
 }
 constexpr Tensor sort(Tensor x, int axis = -1, SortOptions options = {}, Site site = std::source_location::current()) {
   return gather_elements(x, argsort(x, axis, options, site.as("sort")), axis, site.as("sort"));
 }
 // The k greatest, or with largest = false the k least.
-constexpr TopK topk(Tensor x, int64_t k, int axis = -1, bool largest = true, Site site = std::source_location::current()) {
+constexpr TopK topk(Tensor x, int64_t k, int axis = -1, bool largest = true,
+                    Site site = std::source_location::current()) {
   if (k < 0) x.builder().fail(site, "topk: ", k, " elements are wanted");
   const Tensor indices = apply(kArgsort, {x}, {axis, largest, k}, site.as("topk"));
   return {gather_elements(x, indices, axis, site.as("topk")), indices};

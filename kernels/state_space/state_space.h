@@ -27,7 +27,7 @@
 #include "kernels/state_space/reference.h"
 #include "rlxgpu/base/math.h"
 #include "rlxgpu/compile/emit.h"
-#include "rlxgpu/compile/lower.h"
+#include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 
 namespace rlxgpu {

@@ -3,7 +3,7 @@
 //   options.choices = {{{"matmul", "tiled"}}};             // of every matmul that the variant accepts
 //   options.chooser = {choose_measured, &measurements};   // of one call at a time
 //
-// A chooser is asked once for each group of nodes unlike all before it (twins.h): its answer may depend on
+// A chooser is asked once for each group of nodes unlike all before it (equal_groups.h): its answer may depend on
 // the call and on nothing else. Choices win over it. Both work in the compiler, too.
 #ifndef RLXGPU_COMPILE_CHOICE_H_
 #define RLXGPU_COMPILE_CHOICE_H_

@@ -8,6 +8,7 @@
 #define RLXGPU_COMPILE_COMPILE_H_
 
 #include "rlxgpu/compile/check.h"
+#include "rlxgpu/compile/choice.h"
 #include "rlxgpu/compile/fuse.h"
 #include "rlxgpu/compile/lower.h"
 #include "rlxgpu/compile/plan.h"
@@ -43,9 +44,8 @@ constexpr Program compile(const Graph& graph, const Target& target, const Compil
   if (options.simplify) simple = simplify(graph);
   const Graph& from = options.simplify ? simple : graph;
   const Fusion fusion = fuse(from, target, options.fuse);
-  Lowering lowering(from, fusion, target, options.choices, options.chooser, program);
-  lowering.set_trust(options.trust);
-  lowering.run();
+  Lowering lowering(from, fusion, target, program);
+  lower(lowering, {options.choices, options.chooser, options.trust});
   if (!program.error.empty()) return program;
   Planner(from, lowering.memory(), target, program).run();
   if (program.error.empty() && options.check) program.error = check(view_of(program, target));

@@ -17,6 +17,12 @@
 #ifndef RLXGPU_COMPILE_EMIT_H_
 #define RLXGPU_COMPILE_EMIT_H_
 
+#include <cstdint>
+#include <string_view>
+
+#include "rlxgpu/compile/copies.h"
+#include "rlxgpu/compile/dispatch.h"
+#include "rlxgpu/compile/grid.h"
 #include "rlxgpu/compile/lowering.h"
 
 namespace rlxgpu {
@@ -33,7 +39,9 @@ class Emit {
   constexpr Ref operand(int k) const { return {Ref::Kind::value, lowering_.operand(node_, k)}; }
   constexpr Ref result(int k = 0) const { return {Ref::Kind::result, k}; }
   // Memory for the time between the dispatches of this op.
-  constexpr Ref scratch(DType dtype, const Shape& shape) const { return {Ref::Kind::memory, lowering_.scratch({dtype, shape})}; }
+  constexpr Ref scratch(DType dtype, const Shape& shape) const {
+    return {Ref::Kind::memory, lowering_.scratch({dtype, shape})};
+  }
 
   // A constant that is computed when the program is loaded.
   constexpr Ref table(DType dtype, const Shape& shape, const Table& table) const {
@@ -43,9 +51,11 @@ class Emit {
   // Where operand k's elements are in its buffer.
   constexpr View view(int k) const { return lowering_.view(lowering_.operand(node_, k)); }
   // Operand k's elements one after another, copied if they are not.
-  constexpr Ref dense(int k) const { return lowering_.dense(lowering_.operand(node_, k)); }
+  constexpr Ref dense(int k) const { return rlxgpu::dense(lowering_, lowering_.operand(node_, k)); }
 
-  constexpr Dispatch dispatch(const KernelFile& file) const { return Dispatch(lowering_, file, call_, node_, root_, variant_); }
+  constexpr Dispatch dispatch(const KernelFile& file) const {
+    return Dispatch(lowering_, file, call_, node_, root_, variant_);
+  }
 
  private:
   Lowering& lowering_;
@@ -62,7 +72,5 @@ constexpr void give_functions(Dispatch& dispatch, const Functions& functions) {
 }
 
 }  // namespace rlxgpu
-
-#include "rlxgpu/compile/lower.h"  // defines what is declared above
 
 #endif  // RLXGPU_COMPILE_EMIT_H_

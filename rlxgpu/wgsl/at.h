@@ -16,13 +16,18 @@
 #ifndef RLXGPU_WGSL_AT_H_
 #define RLXGPU_WGSL_AT_H_
 
+#include <bit>
+#include <cstdint>
+
+#include "rlxgpu/base/text.h"
 #include "rlxgpu/wgsl/scope.h"
 
 namespace rlxgpu {
 
 class At {
  public:
-  constexpr At(Scope& scope, const LocalValue& value, int coords) : scope_(scope), value_(value), coords_(coords) {}
+  constexpr At(Scope& scope, const LocalValue& value, int coords, Text& result)
+      : scope_(scope), value_(value), coords_(coords), result_(result) {}
 
   constexpr const Shape& shape() const { return value_.shape; }
   constexpr DType dtype() const { return value_.dtype; }
@@ -43,9 +48,13 @@ class At {
   constexpr Name index() { return scope_.linear(coords_); }
 
   constexpr Name operand(int k) { return scope_.value_broadcast(id(k), coords_); }
-  constexpr Name operand(int k, const Coords& coords) { return scope_.value(id(k), scope_.explicit_coords(local(k).shape, coords)); }
+  constexpr Name operand(int k, const Coords& coords) {
+    return scope_.value(id(k), scope_.explicit_coords(local(k).shape, coords));
+  }
   // Element i of the operand, counted row-major.
-  constexpr Name operand_at_index(int k, Name i) { return scope_.value(id(k), scope_.linear_coords(local(k).shape, i)); }
+  constexpr Name operand_at_index(int k, Name i) {
+    return scope_.value(id(k), scope_.linear_coords(local(k).shape, i));
+  }
 
   // Names an expression: let("x + ", 3, "u").
   template <typename... Parts>
@@ -61,13 +70,12 @@ class At {
   Scope& scope_;
   const LocalValue& value_;
   int coords_;
-  Text result_;
+  Text& result_;
 };
 
-constexpr Name Scope::map(const LocalValue& value, int coords) {
-  At at(*this, value, coords);
+constexpr void write_map(Scope& scope, const LocalValue& value, int coords, Text& result) {
+  At at(scope, value, coords, result);
   value.op->at(at);
-  return let('t', at.result());
 }
 
 }  // namespace rlxgpu

@@ -45,7 +45,11 @@ struct Coords {
 
 class Scope {
  public:
-  constexpr Scope(const SpecView& pools, const KernelSpec& spec, Text& out) : pools_(pools), spec_(spec), out_(out) {}
+  // Writes the expression for an element of a map op's result, at a set of coordinates: write_map of at.h.
+  using MapWriter = void (*)(Scope&, const LocalValue& value, int set, Text& expression);
+
+  constexpr Scope(const SpecView& pools, const KernelSpec& spec, MapWriter write_map, Text& out)
+      : pools_(pools), spec_(spec), write_map_(write_map), out_(out) {}
 
   constexpr const LocalValue& local(int id) const {
     return pools_.values[static_cast<size_t>(spec_.values.first + id)];
@@ -164,7 +168,8 @@ class Scope {
       while (is_linear && last < to.rank() && strides[last - 1] == strides[last] * to[last]) ++last;
       const int64_t stride = strides[last - 1];
       if (stride != 0 && to.count(axis, last) != 1) {
-        const Name at = last == axis + 1 ? coord(set, axis) : piece_of(sets_[static_cast<size_t>(set)].linear, to, axis, last);
+        const Name at =
+            last == axis + 1 ? coord(set, axis) : piece_of(sets_[static_cast<size_t>(set)].linear, to, axis, last);
         if (terms > 0) sum << " + ";
         sum << at;
         if (stride != 1) sum << " * " << static_cast<uint32_t>(stride) << 'u';
@@ -207,15 +212,23 @@ class Scope {
   constexpr Name literal(const LocalValue& value) {
     const uint32_t word = value.word;
     switch (value.dtype) {
-      case DType::f32: return float_literal(word);
-      case DType::f16: return float_literal(std::bit_cast<uint32_t>(half_value(static_cast<uint16_t>(word))));
-      case DType::bf16: return float_literal(word << 16);
-      case DType::i32: return let('t', "bitcast<i32>(", Hex{word}, "u)");
-      case DType::i8: return let('t', "bitcast<i32>(", Hex{static_cast<uint32_t>(static_cast<int8_t>(word & 0xff))}, "u)");
+      case DType::f32:
+        return float_literal(word);
+      case DType::f16:
+        return float_literal(std::bit_cast<uint32_t>(half_value(static_cast<uint16_t>(word))));
+      case DType::bf16:
+        return float_literal(word << 16);
+      case DType::i32:
+        return let('t', "bitcast<i32>(", Hex{word}, "u)");
+      case DType::i8:
+        return let('t', "bitcast<i32>(", Hex{static_cast<uint32_t>(static_cast<int8_t>(word & 0xff))}, "u)");
       case DType::u32:
-      case DType::u8: return let('t', word, 'u');
-      case DType::boolean: return Name(word != 0 ? "true" : "false");
-      case DType::c64: return let('t', "vec2f(float_bits(", Hex{word}, "u), float_bits(", Hex{value.word2}, "u))");
+      case DType::u8:
+        return let('t', word, 'u');
+      case DType::boolean:
+        return Name(word != 0 ? "true" : "false");
+      case DType::c64:
+        return let('t', "vec2f(float_bits(", Hex{word}, "u), float_bits(", Hex{value.word2}, "u))");
     }
     return {};
   }
@@ -229,13 +242,19 @@ class Scope {
   constexpr Name load(const LocalValue& value, int set) {
     const Name at = address(value.view, value.shape, set);
     if (per_word(value.dtype) == 1) return let('t', 'b', value.binding, '[', at, ']');
-    return let('t', "load_", name_of(value.dtype), "(b", value.binding, "[", at, per_word(value.dtype) == 2 ? " >> 1u" : " >> 2u", "], ", at, ')');
+    return let('t', "load_", name_of(value.dtype), "(b", value.binding, "[", at,
+               per_word(value.dtype) == 2 ? " >> 1u" : " >> 2u", "], ", at, ')');
   }
 
-  constexpr Name map(const LocalValue& value, int set);  // at.h
+  constexpr Name map(const LocalValue& value, int set) {
+    Text expression;
+    write_map_(*this, value, set, expression);
+    return let('t', expression);
+  }
 
   const SpecView& pools_;
   const KernelSpec& spec_;
+  MapWriter write_map_;
   Text& out_;
   Vec<Set> sets_;
   Vec<Known> known_;
@@ -243,7 +262,5 @@ class Scope {
 };
 
 }  // namespace rlxgpu
-
-#include "rlxgpu/wgsl/at.h"  // defines map
 
 #endif  // RLXGPU_WGSL_SCOPE_H_

@@ -1,4 +1,4 @@
-// Choosers decide for one call at a time, in the compiler as well, and twins keep the decision.
+// Choosers decide for one call at a time, in the compiler as well, and equal groups keep the decision.
 #include "rlxgpu/compile/choice.h"
 
 #include <string>

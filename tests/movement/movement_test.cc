@@ -182,8 +182,8 @@ TEST_CASE("large transpositions are turned in squares", "[movement][gpu]") {
     const char* step;
   };
   const Row row = GENERATE(values<Row>({
-      {{100, 68}, {1, 0}, "copy/f32/turn"},
-      {{3, 36, 2, 44}, {3, 2, 0, 1}, "copy/f32/turn"},
+      {{100, 68}, {1, 0}, "copy/f32/transposed"},
+      {{3, 36, 2, 44}, {3, 2, 0, 1}, "copy/f32/transposed"},
       {{3, 36, 5, 44}, {0, 3, 1, 2}, "copy/f32/map"},  // of 5 there are no whole vectors
       {{99, 68}, {1, 0}, "copy/f32/map"},
       {{4, 40, 52}, {1, 0, 2}, "copy/f32/map"},  // the last axis stays
