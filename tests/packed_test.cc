@@ -28,15 +28,15 @@ TEST_CASE("packed: what is wrong is said", "[packed]") {
 // Values of the specifications' tables.
 TEST_CASE("codes that everybody knows", "[packed]") {
   using F = SmallFloat;
-  CHECK(reference::small_float_value(0x7e, F::e4m3fn) == 448);
-  CHECK(reference::small_float_value(0x01, F::e4m3fn) == 0x1p-9);
-  CHECK(reference::small_float_value(0x38, F::e4m3fn) == 1);
-  CHECK(reference::small_float_value(0x7f, F::e4m3fnuz) == 240);
-  CHECK(reference::small_float_value(0x7b, F::e5m2) == 57344);
-  CHECK(reference::small_float_value(0x7f, F::e5m2fnuz) == 57344);
-  CHECK(reference::small_float_value(0x0f, F::e2m1) == -6);
-  CHECK(reference::small_float_value(0x01, F::e2m1) == 0.5);
-  CHECK(reference::small_float_value(0x80, F::e8m0) == 2);
+  CHECK(small_float_value(0x7e, F::e4m3fn) == 448);
+  CHECK(small_float_value(0x01, F::e4m3fn) == 0x1p-9);
+  CHECK(small_float_value(0x38, F::e4m3fn) == 1);
+  CHECK(small_float_value(0x7f, F::e4m3fnuz) == 240);
+  CHECK(small_float_value(0x7b, F::e5m2) == 57344);
+  CHECK(small_float_value(0x7f, F::e5m2fnuz) == 57344);
+  CHECK(small_float_value(0x0f, F::e2m1) == -6);
+  CHECK(small_float_value(0x01, F::e2m1) == 0.5);
+  CHECK(small_float_value(0x80, F::e8m0) == 2);
   CHECK(reference::small_float_code(464, F::e4m3fn, false) == 0x7e);  // a tie: the even code
   CHECK(reference::small_float_code(465, F::e4m3fn, false) == 0x7f);
   CHECK(reference::small_float_code(-HUGE_VAL, F::e4m3fn, true) == 0xfe);
@@ -70,15 +70,15 @@ TEST_CASE("rounding to every format", "[packed][gpu]") {
   std::vector<double> x = {0.0, -0.0, HUGE_VAL, -HUGE_VAL, std::nan(""), 1e30, -1e30, 1e-30, 0x1p-126};
   const uint32_t most = format_of(format).most;
   for (uint32_t code = 0; code < most; ++code) {  // every number, every half way, and just beside it
-    const double low = reference::small_float_value(code, format),
-                 high = reference::small_float_value(code + 1, format), middle = (low + high) / 2;
+    const double low = small_float_value(code, format),
+                 high = small_float_value(code + 1, format), middle = (low + high) / 2;
     for (const double v : {low, middle, std::nextafter(static_cast<float>(middle), 1e9f) + 0.0,
                            std::nextafter(static_cast<float>(middle), -1e9f) + 0.0}) {
       x.push_back(v), x.push_back(-v);
     }
   }
-  const double top = reference::small_float_value(most, format),
-               step = top - reference::small_float_value(most - 1, format);
+  const double top = small_float_value(most, format),
+               step = top - small_float_value(most - 1, format);
   for (const double v : {top, top + step / 2, top + step / 4, top + step, 1.5 * top, 3 * top})
     x.push_back(v), x.push_back(-v);
   const auto n = static_cast<int64_t>(x.size());

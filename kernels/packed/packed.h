@@ -15,7 +15,7 @@
 #include <source_location>
 
 #include "kernels/packed/reference.h"
-#include "kernels/packed/small_float.h"
+#include "rlxgpu/base/small_float.h"
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/wgsl/at.h"
 

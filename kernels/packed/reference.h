@@ -6,36 +6,10 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/packed/small_float.h"
+#include "rlxgpu/base/small_float.h"
 #include "rlxgpu/reference/call.h"
 
 namespace rlxgpu::reference {
-
-inline double small_float_value(uint32_t code, SmallFloat format) {
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  const auto made = [](uint32_t c, int mantissa, int bias) {
-    const int exponent = static_cast<int>(c >> mantissa), fraction = static_cast<int>(c & ((1u << mantissa) - 1));
-    return exponent == 0 ? std::ldexp(fraction, 1 - bias - mantissa)
-                         : std::ldexp(fraction + (1 << mantissa), exponent - bias - mantissa);
-  };
-  const auto with_sign = [](bool negative, double v) { return negative ? -v : v; };
-  const uint32_t low = code & 0x7f;
-  switch (format) {
-    case SmallFloat::e4m3fn:
-      return low == 0x7f ? nan : with_sign(code > 127, made(low, 3, 7));
-    case SmallFloat::e4m3fnuz:
-      return code == 0x80 ? nan : with_sign(code > 127, made(low, 3, 8));
-    case SmallFloat::e5m2:
-      return low > 0x7c ? nan : low == 0x7c ? with_sign(code > 127, HUGE_VAL) : with_sign(code > 127, made(low, 2, 15));
-    case SmallFloat::e5m2fnuz:
-      return code == 0x80 ? nan : with_sign(code > 127, made(low, 2, 16));
-    case SmallFloat::e8m0:
-      return code == 255 ? nan : std::ldexp(1.0, static_cast<int>(code) - 127);
-    case SmallFloat::e2m1:
-      return with_sign((code & 8) != 0, made(code & 7, 1, 1));
-  }
-  return 0;
-}
 
 // The code whose value is nearest, of two equally near ones the even one: found by looking at all of them.
 inline uint32_t small_float_code(double x, SmallFloat format, bool saturate) {

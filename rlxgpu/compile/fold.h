@@ -12,6 +12,7 @@
 #define RLXGPU_COMPILE_FOLD_H_
 
 #include "rlxgpu/graph/builder.h"
+#include "rlxgpu/graph/element.h"
 #include "rlxgpu/graph/graph.h"
 #include "rlxgpu/graph/op.h"
 
@@ -43,17 +44,6 @@ class Fold {
 
   constexpr int same_as() const { return same_as_; }  // -1: a number
   constexpr double number() const { return number_; }
-
-  static constexpr double number_of(uint32_t word, DType dtype) {
-    switch (dtype) {
-      case DType::f32: return std::bit_cast<float>(word);
-      case DType::f16: return half_value(static_cast<uint16_t>(word));
-      case DType::bf16: return bfloat16_value(static_cast<uint16_t>(word));
-      case DType::i32: return static_cast<int32_t>(word);
-      case DType::i8: return static_cast<int8_t>(word & 0xff);
-      default: return word;
-    }
-  }
 
  private:
   constexpr const Node& producer(int k) const { return graph_.producer(operands_[static_cast<size_t>(k)]); }

@@ -23,6 +23,7 @@
 #include "rlxgpu/base/hash_index.h"
 #include "rlxgpu/base/text.h"
 #include "rlxgpu/base/vec.h"
+#include "rlxgpu/graph/element.h"
 #include "rlxgpu/graph/graph.h"
 #include "rlxgpu/graph/op.h"
 
@@ -234,25 +235,6 @@ constexpr void Infer::fail(const Parts&... parts) {
     shapes << shape(k);
   }
   builder_.fail(site_, *site_.called ? std::string_view(site_.called) : call_.op->name, '(', shapes, "): ", parts...);
-}
-
-// A number without its fraction; 0 for those that no integer is near.
-constexpr int64_t whole_of(double value) { return value > -9e18 && value < 9e18 ? static_cast<int64_t>(value) : 0; }
-
-// The storage word of one number; for 16-bit and 8-bit types the number is in the low bits.
-constexpr uint32_t word_of(double value, DType dtype) {
-  switch (dtype) {
-    case DType::f32: return std::bit_cast<uint32_t>(static_cast<float>(value));
-    case DType::f16: return half_bits(static_cast<float>(value));
-    case DType::bf16: return bfloat16_bits(static_cast<float>(value));
-    case DType::i32: return static_cast<uint32_t>(whole_of(value));
-    case DType::u32: return static_cast<uint32_t>(whole_of(value));
-    case DType::i8: return static_cast<uint32_t>(whole_of(value)) & 0xffu;
-    case DType::u8: return static_cast<uint32_t>(whole_of(value)) & 0xffu;
-    case DType::boolean: return value != 0 ? 1 : 0;
-    case DType::c64: return std::bit_cast<uint32_t>(static_cast<float>(value));
-  }
-  return 0;
 }
 
 constexpr Tensor Builder::literal(double value, DType dtype) {

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/base/half.h"
+#include "rlxgpu/base/small_float.h"
 
 namespace rlxgpu {
 namespace {
@@ -24,23 +25,6 @@ T read(const std::byte* at) {
   T value;
   std::memcpy(&value, at, sizeof(T));
   return value;
-}
-
-// The upper byte of a half: same exponent, fewer digits.
-float e5m2_value(uint8_t bits) { return half_value(static_cast<uint16_t>(bits << 8)); }
-
-// No infinities; all ones is NaN.
-float e4m3_value(uint8_t bits) {
-  const int exponent = bits >> 3 & 15, mantissa = bits & 7;
-  float magnitude = 0;
-  if (exponent == 15 && mantissa == 7) {
-    magnitude = std::numeric_limits<float>::quiet_NaN();
-  } else if (exponent == 0) {
-    magnitude = static_cast<float>(mantissa) * 0x1p-9f;
-  } else {
-    magnitude = std::bit_cast<float>(static_cast<uint32_t>(exponent + 120) << 23 | static_cast<uint32_t>(mantissa) << 20);
-  }
-  return bits & 0x80 ? -magnitude : magnitude;
 }
 
 bool is_integer(StoredType type) {
@@ -84,8 +68,8 @@ Whole integer_at(StoredType type, const std::byte* at) {
 // The number, or for integers beyond a double's digits one that rounds to every shorter float as the number does.
 double number_at(StoredType type, const std::byte* at) {
   switch (type) {
-    case StoredType::f8_e5m2: return e5m2_value(read<uint8_t>(at));
-    case StoredType::f8_e4m3: return e4m3_value(read<uint8_t>(at));
+    case StoredType::f8_e5m2: return small_float_value(read<uint8_t>(at), SmallFloat::e5m2);
+    case StoredType::f8_e4m3: return small_float_value(read<uint8_t>(at), SmallFloat::e4m3fn);
     case StoredType::f16: return half_value(read<uint16_t>(at));
     case StoredType::bf16: return bfloat16_value(read<uint16_t>(at));
     case StoredType::f32: return read<float>(at);

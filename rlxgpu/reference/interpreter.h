@@ -21,8 +21,8 @@
 
 #include "rlxgpu/base/half.h"
 #include "rlxgpu/base/text.h"
-#include "rlxgpu/compile/fold.h"
 #include "rlxgpu/graph/dtype.h"
+#include "rlxgpu/graph/element.h"
 #include "rlxgpu/graph/graph.h"
 #include "rlxgpu/graph/op.h"
 #include "rlxgpu/graph/shape.h"
@@ -79,7 +79,7 @@ inline Array unpack(DType dtype, const Shape& shape, std::span<const uint32_t> w
   const uint32_t bits = 32 / static_cast<uint32_t>(lanes), mask = lanes == 1 ? 0xffffffffu : (1u << bits) - 1;
   for (size_t i = 0; i < array.data.size(); ++i) {
     const uint32_t word = words[i / lanes] >> (i % lanes * bits) & mask;
-    array.data[i] = Fold::number_of(word, dtype == c64 ? f32 : dtype);
+    array.data[i] = number_of(word, dtype);
   }
   return array;
 }

@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
-#include "rlxgpu/runtime/elements.h"
+#include "rlxgpu/graph/element.h"
 #include "rlxgpu/runtime/engine_state.h"
 #include "rlxgpu/runtime/switches.h"
 

@@ -90,7 +90,7 @@ inline Array from_storage(const TensorType& type, const std::vector<std::byte>& 
   for (size_t i = 0; i < array.data.size(); ++i) {
     uint32_t word = 0;
     std::memcpy(&word, bytes.data() + i * size, size);
-    array.data[i] = Fold::number_of(word, type.dtype == c64 ? f32 : type.dtype);
+    array.data[i] = number_of(word, type.dtype);
   }
   return array;
 }

@@ -98,7 +98,7 @@ class CodePrinter {
 
   void constant(const Node& node, const Value& value) {
     const uint32_t first = node.words.count > 0 ? graph_.words[static_cast<size_t>(node.words.first)] : 0;
-    const double number = Fold::number_of(first, value.dtype);
+    const double number = number_of(first, value.dtype);
     if (value.shape.rank() == 0 && value.dtype != c64 && std::isfinite(number)) {
       absl::StrAppendFormat(&out_, "Tensor t%d = g.literal(%.17g, %s);\n", node.results.first, number,
                             type_name(value.dtype));

@@ -69,35 +69,6 @@ bool is_signed_type(ElementType type) {
   }
 }
 
-// A float of exponent and mantissa bits below a sign; `bias` of the exponent.
-double float_of_bits(uint32_t bits, int exponent_bits, int mantissa_bits, int bias) {
-  const uint32_t mantissa = bits & ((1u << mantissa_bits) - 1),
-                 exponent = bits >> mantissa_bits & ((1u << exponent_bits) - 1);
-  const bool negative = (bits >> (exponent_bits + mantissa_bits) & 1) != 0;
-  const double fraction = exponent == 0 ? mantissa : mantissa + (1u << mantissa_bits);
-  const double magnitude = std::ldexp(fraction, static_cast<int>(exponent == 0 ? 1 : exponent) - bias - mantissa_bits);
-  return negative ? -magnitude : magnitude;
-}
-
-double small_float(ElementType type, uint32_t bits) {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInf = std::numeric_limits<double>::infinity();
-  switch (type) {
-    case ElementType::f8e4m3fn:
-      return (bits & 0x7f) == 0x7f ? kNan : float_of_bits(bits, 4, 3, 7);
-    case ElementType::f8e4m3fnuz:
-      return bits == 0x80 ? kNan : float_of_bits(bits, 4, 3, 8);
-    case ElementType::f8e5m2:
-      if ((bits & 0x7f) == 0x7c) return bits & 0x80 ? -kInf : kInf;
-      return (bits & 0x7f) > 0x7c ? kNan : float_of_bits(bits, 5, 2, 15);
-    case ElementType::f8e5m2fnuz:
-      return bits == 0x80 ? kNan : float_of_bits(bits, 5, 2, 16);
-    case ElementType::f4e2m1:
-      return float_of_bits(bits, 2, 1, 1);
-    default:
-      return bits == 0xff ? kNan : std::ldexp(1.0, static_cast<int>(bits) - 127);  // f8e8m0
-  }
-}
-
 }  // namespace
 
 std::string_view name_of(ElementType type) { return facts(type).name; }
@@ -106,6 +77,22 @@ std::optional<DType> carrier_of(ElementType type) { return facts(type).carrier; 
 
 bool is_float(ElementType type) {
   return type == ElementType::f32 || type == ElementType::f16 || type == ElementType::bf16 || type == ElementType::f64;
+}
+SmallFloat small_float_of(ElementType type) {
+  switch (type) {
+    case ElementType::f8e4m3fnuz:
+      return SmallFloat::e4m3fnuz;
+    case ElementType::f8e5m2:
+      return SmallFloat::e5m2;
+    case ElementType::f8e5m2fnuz:
+      return SmallFloat::e5m2fnuz;
+    case ElementType::f8e8m0:
+      return SmallFloat::e8m0;
+    case ElementType::f4e2m1:
+      return SmallFloat::e2m1;
+    default:
+      return SmallFloat::e4m3fn;
+  }
 }
 bool is_small_float(ElementType type) {
   return (type >= ElementType::f8e4m3fn && type <= ElementType::f8e5m2fnuz) || type == ElementType::f4e2m1 ||
@@ -285,7 +272,7 @@ double HostTensor::number(int64_t i) const {
     case ElementType::c128:
       return 0;
     default:
-      return is_small_float(type_) ? small_float(type_, small_bits(bytes_, i, bits_of(type_)))
+      return is_small_float(type_) ? small_float_value(small_bits(bytes_, i, bits_of(type_)), small_float_of(type_))
                                    : static_cast<double>(integer(i));
   }
 }

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rlxgpu/base/small_float.h"
 #include "rlxgpu/graph/dtype.h"
 #include "rlxgpu/graph/shape.h"
 #include "rlxgpu/runtime/status.h"
@@ -61,8 +62,9 @@ int bits_of(ElementType type);                      // of one element; 0 for str
 std::optional<DType> carrier_of(ElementType type);  // nothing for strings and complex128
 bool is_float(ElementType type);                    // f16, bf16, f32, f64 (not the small floats)
 bool is_integer(ElementType type);
-bool is_small_float(ElementType type);     // 8 bits or fewer, carried as bits
-ElementType element_type_of(DType dtype);  // of the same name
+bool is_small_float(ElementType type);        // 8 bits or fewer, carried as bits
+SmallFloat small_float_of(ElementType type);  // of a small float: its format
+ElementType element_type_of(DType dtype);     // of the same name
 
 class HostTensor {
  public:

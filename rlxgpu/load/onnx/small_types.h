@@ -10,23 +10,6 @@
 
 namespace rlxgpu::onnx {
 
-inline SmallFloat small_float_of(ElementType type) {
-  switch (type) {
-    case ElementType::f8e4m3fnuz:
-      return SmallFloat::e4m3fnuz;
-    case ElementType::f8e5m2:
-      return SmallFloat::e5m2;
-    case ElementType::f8e5m2fnuz:
-      return SmallFloat::e5m2fnuz;
-    case ElementType::f8e8m0:
-      return SmallFloat::e8m0;
-    case ElementType::f4e2m1:
-      return SmallFloat::e2m1;
-    default:
-      return SmallFloat::e4m3fn;
-  }
-}
-
 inline PowerRounding power_rounding_of(const Node& n, std::string_view mode) {
   if (mode == "up") return PowerRounding::up;
   if (mode == "down") return PowerRounding::down;
