@@ -32,7 +32,11 @@ constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr void Lowering::run() {
   add_sources();
   for (size_t n = 0; n < graph_.nodes.size() && program_.error.empty(); ++n) {
-    if (fusion_.root[n]) lower_group(static_cast<int32_t>(n));
+    if (!fusion_.root[n]) continue;
+    const auto first = static_cast<int32_t>(program_.steps.size());
+    lower_group(static_cast<int32_t>(n));
+    if (groups_ != nullptr)
+      groups_->push_back({static_cast<int32_t>(n), {first, static_cast<int32_t>(program_.steps.size()) - first}});
   }
   if (program_.error.empty()) add_outputs();
 }

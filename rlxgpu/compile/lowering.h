@@ -27,6 +27,12 @@ struct Memory {
   Table table;            // constant: or computed when the program is loaded
 };
 
+// The steps that one group of the fused graph became.
+struct GroupSteps {
+  int32_t root = -1;  // node
+  Range steps;        // of Program::steps
+};
+
 class Lowering {
  public:
   constexpr Lowering(const Graph& graph, const Fusion& fusion, const Target& target, std::span<const Choice> choices, const Chooser& chooser,
@@ -36,6 +42,7 @@ class Lowering {
   }
 
   constexpr void set_trust(const Trust& trust) { trust_ = trust; }
+  constexpr void note_groups(Vec<GroupSteps>& groups) { groups_ = &groups; }
   constexpr void run();
 
   constexpr const Graph& graph() const { return graph_; }
@@ -148,6 +155,7 @@ class Lowering {
   Program& program_;
   Vec<Memory> memory_;
   Vec<int32_t> memory_of_;  // by value
+  Vec<GroupSteps>* groups_ = nullptr;  // to be filled in, in the order of their steps
   Vec<int32_t> tables_;     // those of memory_
   Vec<int32_t> first_steps_;  // by kernel
   Vec<LoweredGroup> lowered_;
