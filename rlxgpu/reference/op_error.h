@@ -44,21 +44,25 @@ inline rlxgpu::Call types_of(const Call& call) {
 
 // Terms that make one number of a kernel op's result: by its arithmetic, by how many elements become one, and one axis
 // at least (softmax, scans).
-inline double terms_of(const Call& call) {
-  const rlxgpu::Call types = types_of(call);
-  const double results = std::max(1.0, static_cast<double>(call.result().count()));
-  const double flops = call.op->cost != nullptr ? call.op->cost(types).flops : 0;
+inline double terms_of(const rlxgpu::Call& call) {
+  const double results = std::max(1.0, static_cast<double>(call.result().shape.count()));
+  const double flops = call.op->cost != nullptr ? call.op->cost(call).flops : 0;
   double terms = std::max(1.0, flops / (2 * results));
-  if (call.operands.empty()) return terms;
-  const Array& operand = call.operand(0);
-  terms = std::max(terms, static_cast<double>(operand.count()) / results);
-  for (int axis = 0; axis < operand.shape.rank(); ++axis)
-    terms = std::max(terms, static_cast<double>(operand.shape[axis]));
+  if (call.operand_count == 0) return terms;
+  const Shape& shape = call.operand(0).shape;
+  terms = std::max(terms, static_cast<double>(shape.count()) / results);
+  for (int axis = 0; axis < shape.rank(); ++axis) terms = std::max(terms, static_cast<double>(shape[axis]));
   return terms;
 }
 
-// Kernels add n terms up in some order: each term is off by the rounding of sums of about sqrt(n) of them, and of terms
-// of one sign the sum itself by sqrt(n) roundings of either sign.
+// Of a kernel op. Kernels add n terms up in some order: each term is off by the rounding of sums of about sqrt(n) of
+// them, and of terms of one sign the sum itself by sqrt(n) roundings of either sign.
+inline OpError kernel_error(const rlxgpu::Call& call) {
+  const double root = std::sqrt(terms_of(call));
+  const Accuracy& accuracy = call.op->accuracy;
+  return {.operand_ulps = 0.5 + 0.5 * root, .result_ulps = accuracy.ulps + 0.25 * root, .absolute = accuracy.absolute};
+}
+
 inline OpError error_of(const Call& call) {
   const OpDef& op = *call.op;
   const bool computes = std::any_of(call.results.begin(), call.results.end(),
@@ -75,10 +79,7 @@ inline OpError error_of(const Call& call) {
             .absolute = op.accuracy.absolute,
             .keeps_exact = true};
   }
-  const double root = std::sqrt(terms_of(call));
-  return {.operand_ulps = 0.5 + 0.5 * root,
-          .result_ulps = op.accuracy.ulps + 0.25 * root,
-          .absolute = op.accuracy.absolute};
+  return kernel_error(types_of(call));
 }
 
 }  // namespace rlxgpu::reference

@@ -63,7 +63,7 @@ Switches parse_switches(std::span<const std::string_view> environment,
 // Those of this process.
 const Switches& switches();
 
-// Other ones while it exists, for tests. Nothing else may run meanwhile.
+// Other ones while it exists, for tests and tools. Nothing else may run meanwhile.
 class ScopedSwitches {
  public:
   explicit ScopedSwitches(Switches other);
