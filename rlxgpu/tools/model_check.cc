@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "rlxgpu/reference/comparison.h"
 #include "rlxgpu/reference/interpreter.h"
+#include "rlxgpu/runtime/switches.h"
 #include "rlxgpu/tools/progress_bar.h"
 
 namespace rlxgpu::tools {
@@ -94,6 +95,9 @@ Result<std::vector<StepVerdict>> verify_steps(const Device& device, const Loaded
   options.engine.verify = true;
   options.engine.label = "verification";
   options.engine.verify_progress = [&](const Progress& now) { bar.show(now.done, now.total, now.label); };
+  Switches all = switches();  // also for the programs that prepare weights
+  all.verify = true;
+  const ScopedSwitches scoped(all);
   Result<onnx::Session> session = onnx::Session::create(device, loaded.model, options);
   if (!session.ok()) return session.status();
   for (const onnx::Port& port : loaded.model.inputs) {

@@ -22,7 +22,8 @@ namespace rlxgpu::tools {
 // are evaluated again with every op as wrong as rounding makes it (reference/comparison.h). Slow; `err` has a bar.
 bool check_outputs(const LoadedModel& loaded, const onnx::HostTensors& got, std::ostream& out, std::ostream& err);
 
-// One run with verification (runtime/verify.h). Steps that are wrong are no error here.
+// One run with verification (runtime/verify.h). Steps that are wrong are no error here; DataLoss is one of a program that
+// prepares weights.
 Result<std::vector<StepVerdict>> verify_steps(const Device& device, const LoadedModel& loaded, Sizes sizes,
                                               std::ostream& err);
 

@@ -83,7 +83,8 @@ void fill_extents(const onnx::ModelDef& def, onnx::LoadOptions& options, std::os
 
 int fail(const absl::Status& status, std::ostream& err) {
   err << status.message() << "\n";
-  return absl::IsInvalidArgument(status) || absl::IsUnimplemented(status) || absl::IsNotFound(status) ? 1 : 2;
+  const bool wrong = absl::IsDataLoss(status);  // found by verification
+  return wrong || absl::IsInvalidArgument(status) || absl::IsUnimplemented(status) || absl::IsNotFound(status) ? 1 : 2;
 }
 
 int load_model(const ModelCommand& command, uint64_t seed, std::ostream& err, LoadedModel& loaded) {
