@@ -151,7 +151,10 @@ Result<std::vector<Network>> chosen(const std::vector<Network>& table, std::stri
   if (uint64_t rotation = 0; absl::SimpleAtoi(choice, &rotation)) {
     const size_t parts = 3, part = table.size() / parts;
     if (part == 0) return table;
-    for (size_t i = 0; i < parts; ++i) result.push_back(table[i * part + rotation % part]);
+    for (size_t i = 0; i < parts; ++i) {
+      result.push_back(table[i * part + rotation % part]);
+      result.back().sizes = {result.back().sizes[rotation / part % kSizes]};
+    }
     return result;
   }
   for (const std::string_view name : absl::StrSplit(choice, ',')) {

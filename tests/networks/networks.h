@@ -37,7 +37,8 @@ struct Outcome {
 Result<std::vector<Network>> read_table(const std::string& path);
 
 // Those that `choice` says: "all", names joined by commas, or a number, which stands for three networks, one of each
-// part of the table; other numbers for others, in rotation.
+// part of the table, at one of their sizes. Other numbers stand for others, in rotation: all of it after 3 times a
+// part's length.
 Result<std::vector<Network>> chosen(const std::vector<Network>& table, std::string_view choice);
 
 // Calls `done` after each of them.
