@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iostream>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -13,8 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "rlxgpu/reference/comparison.h"
-#include "rlxgpu/reference/interpreter.h"
 #include "rlxgpu/runtime/switches.h"
 #include "rlxgpu/tools/progress_bar.h"
 
@@ -33,7 +32,7 @@ reference::Array array_of(const HostTensor& tensor) {
 
 std::vector<reference::Comparison> compare_outputs(const onnx::Model& model, const onnx::HostTensors& got,
                                                    const reference::Arrays& exact,
-                                                   const std::vector<reference::Arrays>& samples) {
+                                                   std::span<const reference::Arrays> samples) {
   constexpr double kUlps = 8;  // OpDef::accuracy, unless the op says otherwise
   std::vector<reference::Comparison> compared;
   for (const onnx::Port& port : model.outputs) {
@@ -49,30 +48,37 @@ bool on_terminal(const std::ostream& err) { return &err == &std::cerr && isatty(
 
 }  // namespace
 
-bool check_outputs(const LoadedModel& loaded, const onnx::HostTensors& got, std::ostream& out, std::ostream& err) {
-  const onnx::Model& model = loaded.model;
-  reference::Arrays data;
-  for (const onnx::Port& port : model.inputs) {
-    if (!port.graph_name.empty()) data[port.graph_name] = array_of(loaded.inputs.find(port.name)->second);
+ModelReference::ModelReference(const LoadedModel& loaded) : loaded_(loaded) {
+  for (const onnx::Port& port : model().inputs) {
+    if (!port.graph_name.empty()) data_[port.graph_name] = array_of(loaded.inputs.find(port.name)->second);
   }
-  for (const onnx::Parameter& parameter : model.parameters) data[parameter.name] = array_of(parameter.elements);
+  for (const onnx::Parameter& parameter : model().parameters) data_[parameter.name] = array_of(parameter.elements);
+}
 
-  // One evaluation as defined, and others with every op as wrong as rounding makes it: as many as it takes to explain
-  // the difference, since bounds grow with every one of them.
-  std::vector<reference::Comparison> compared;
-  {
-    ProgressBar bar(err, on_terminal(err));
+std::vector<reference::Comparison> ModelReference::compare(const onnx::HostTensors& got, std::ostream& err) {
+  const Graph& graph = model().graph.graph();
+  ProgressBar bar(err, on_terminal(err));
+  if (exact_.empty()) {
     bar.show(0, 1 + reference::kSamples, "evaluations of the references");
-    const reference::Arrays exact = reference::run(model.graph.graph(), data, {.round = false});
-    std::vector<reference::Arrays> samples;
-    for (int s = 0; s < reference::kSamples; ++s) {
-      bar.show(1 + s, 1 + reference::kSamples, "evaluations of the references, shaken by rounding");
-      reference::Shaker shaker(static_cast<uint64_t>(s));
-      samples.push_back(reference::run(model.graph.graph(), data, {.shaker = &shaker}));
-      compared = compare_outputs(model, got, exact, samples);
-      if (std::all_of(compared.begin(), compared.end(), [](const auto& output) { return output.right(); })) break;
-    }
+    exact_ = reference::run(graph, data_, {.round = false});
   }
+  // As many outcomes as it takes to explain the difference, since bounds grow with every one of them.
+  std::vector<reference::Comparison> compared;
+  for (size_t count = 1; count <= reference::kSamples; ++count) {
+    if (samples_.size() < count) {
+      bar.show(static_cast<int>(count), 1 + reference::kSamples, "evaluations of the references, shaken by rounding");
+      reference::Shaker shaker(count - 1);
+      samples_.push_back(reference::run(graph, data_, {.shaker = &shaker}));
+    }
+    compared = compare_outputs(model(), got, exact_, {samples_.data(), count});
+    if (std::all_of(compared.begin(), compared.end(), [](const auto& output) { return output.right(); })) break;
+  }
+  return compared;
+}
+
+bool check_outputs(ModelReference& reference, const onnx::HostTensors& got, std::ostream& out, std::ostream& err) {
+  const onnx::Model& model = reference.model();
+  const std::vector<reference::Comparison> compared = reference.compare(got, err);
   bool right = true;
   for (size_t k = 0; k < model.outputs.size(); ++k) {
     const reference::Comparison& output = compared[k];

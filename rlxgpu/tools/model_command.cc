@@ -178,7 +178,8 @@ int run_command(const RunCommand& command, std::ostream& out, std::ostream& err)
     }
   }
   if (!command.check) return 0;
-  const bool right = check_outputs(loaded, got, out, err);
+  ModelReference reference(loaded);
+  const bool right = check_outputs(reference, got, out, err);
   Result<std::vector<StepVerdict>> steps = verify_steps(*device, loaded, dynamic.sizes, err);
   if (!steps.ok()) return fail(steps.status(), err);
   return report_steps(*steps, *model, out) && right ? 0 : 1;

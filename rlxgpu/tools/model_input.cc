@@ -87,6 +87,13 @@ int fail(const absl::Status& status, std::ostream& err) {
   return wrong || absl::IsInvalidArgument(status) || absl::IsUnimplemented(status) || absl::IsNotFound(status) ? 1 : 2;
 }
 
+void fill_inputs(LoadedModel& loaded, uint64_t seed) {
+  std::mt19937 random(static_cast<uint32_t>(seed));
+  for (const onnx::Port& port : loaded.model.inputs) {
+    if (!loaded.inputs.contains(port.name)) loaded.inputs.emplace(port.name, random_tensor(port, random));
+  }
+}
+
 int load_model(const ModelCommand& command, uint64_t seed, std::ostream& err, LoadedModel& loaded) {
   absl::StatusOr<onnx::LoadOptions> options = options_of(command);
   if (!options.ok()) return err << options.status().message() << "\n", 2;
@@ -103,10 +110,7 @@ int load_model(const ModelCommand& command, uint64_t seed, std::ostream& err, Lo
   if (!model.ok()) return fail(model.status(), err);
   loaded.model = *std::move(model);
   loaded.inputs = options->given;
-  std::mt19937 random(static_cast<uint32_t>(seed));
-  for (const onnx::Port& port : loaded.model.inputs) {
-    if (!loaded.inputs.contains(port.name)) loaded.inputs.emplace(port.name, random_tensor(port, random));
-  }
+  fill_inputs(loaded, seed);
   return 0;
 }
 

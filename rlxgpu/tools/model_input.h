@@ -41,6 +41,8 @@ struct LoadedModel {
   onnx::Model model;
   onnx::HostTensors inputs;  // those given, and random ones
 };
+// Random elements for the inputs that have none: the same ones for the same seed.
+void fill_inputs(LoadedModel& loaded, uint64_t seed);
 // 0, or an exit code, and what is wrong is said.
 int load_model(const ModelCommand& command, uint64_t seed, std::ostream& err, LoadedModel& loaded);
 

@@ -4,11 +4,10 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <random>
+#include <sstream>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -18,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "rlxgpu/load/onnx/onnx.h"
 #include "rlxgpu/tools/model_check.h"
+#include "rlxgpu/tools/model_input.h"
 
 namespace rlxgpu::testing {
 namespace {
@@ -64,14 +64,8 @@ std::string path_of(const Network& network) {
   return absl::StrCat(models == nullptr ? "$RLXGPU_MODELS" : models, "/networks/", network.name, ".onnx");
 }
 
-// A network on its inputs, and what it must give: common to all ways to run it.
-struct Prepared {
-  onnx::Model model;
-  onnx::HostTensors given;
-  tools::ModelReference reference;
-  double seconds = 0;
-};
-Result<Prepared> prepare(const Network& network, const std::string& size) {
+// A network and its inputs, common to all ways to run it.
+Result<tools::LoadedModel> load(const Network& network, const std::string& size) {
   const std::string path = path_of(network);
   if (!std::filesystem::exists(path))
     return absl::NotFoundError(absl::StrCat("there is no ", path, ": `./dev models` fetches it, with npm"));
@@ -79,43 +73,36 @@ Result<Prepared> prepare(const Network& network, const std::string& size) {
   if (!inputs.ok()) return inputs.status();
   Result<onnx::Model> model = onnx::load(path, inputs->options);
   if (!model.ok()) return model.status();
-  Prepared prepared{.model = *std::move(model), .given = inputs->options.given, .reference = {}};
-  std::mt19937 random(inputs->seed);
-  for (const onnx::Port& port : prepared.model.inputs) {
-    if (!prepared.given.contains(port.name))
-      prepared.given.emplace(port.name, tools::random_tensor(port.type, port.shape, random));
-  }
-  const auto start = std::chrono::steady_clock::now();
-  prepared.reference = tools::reference_of(prepared.model, prepared.given);
-  prepared.seconds = seconds_since(start);
-  return prepared;
+  tools::LoadedModel loaded{.model = *std::move(model), .inputs = inputs->options.given};
+  tools::fill_inputs(loaded, inputs->seed);
+  return loaded;
 }
 
-Status run(const Device& device, const Prepared& prepared, Outcome& outcome) {
+Status run(const Device& device, const tools::LoadedModel& loaded, tools::ModelReference& reference, Outcome& outcome) {
   DynamicOptions options;
   options.sizes = outcome.baked ? Sizes::baked : Sizes::free;
-  const auto start = std::chrono::steady_clock::now();
-  Result<onnx::Session> session = onnx::Session::create(device, prepared.model, options);
+  auto start = std::chrono::steady_clock::now();
+  Result<onnx::Session> session = onnx::Session::create(device, loaded.model, options);
   if (!session.ok()) return session.status();
-  for (const onnx::Port& port : prepared.model.inputs) {
-    if (Status status = session->set(port.name, prepared.given.find(port.name)->second); !status.ok()) return status;
+  for (const onnx::Port& port : loaded.model.inputs) {
+    if (Status status = session->set(port.name, loaded.inputs.find(port.name)->second); !status.ok()) return status;
   }
   if (Status status = session->run().wait(); !status.ok()) return status;
   outcome.compiled = seconds_since(start);
-  const auto begin = std::chrono::steady_clock::now();
+  start = std::chrono::steady_clock::now();
   if (Status status = session->run().wait(); !status.ok()) return status;
-  outcome.seconds = seconds_since(begin);
+  outcome.seconds = seconds_since(start);
   onnx::HostTensors got;
-  for (const onnx::Port& port : prepared.model.outputs) {
+  for (const onnx::Port& port : loaded.model.outputs) {
     Result<onnx::HostTensor> tensor = session->get(port.name);
     if (!tensor.ok()) return tensor.status();
     got.emplace(port.name, *std::move(tensor));
   }
-  outcome.right = true;
-  for (const tools::OutputCheck& output : tools::check_outputs(prepared.model, prepared.reference, got)) {
-    outcome.right = outcome.right && output.right;
-    if (!output.right) absl::StrAppend(&outcome.complaint, outcome.complaint.empty() ? "" : "; ", output.text());
-  }
+  start = std::chrono::steady_clock::now();
+  std::ostringstream report, progress;
+  outcome.right = tools::check_outputs(reference, got, report, progress);
+  outcome.checked = seconds_since(start);
+  if (!outcome.right) outcome.complaint = "\n" + report.str();
   return absl::OkStatus();
 }
 
@@ -168,11 +155,12 @@ Result<std::vector<Network>> chosen(const std::vector<Network>& table, std::stri
 
 void run_network(const Device& device, const Network& network, const std::function<void(const Outcome&)>& done) {
   for (const std::string& size : network.sizes) {
-    Result<Prepared> prepared = prepare(network, size);
+    Result<tools::LoadedModel> loaded = load(network, size);
+    std::optional<tools::ModelReference> reference;
+    if (loaded.ok()) reference.emplace(*loaded);
     for (const bool baked : {false, true}) {
       Outcome outcome{.network = network.name, .size = size, .baked = baked};
-      if (prepared.ok()) outcome.referenced = prepared->seconds;
-      Status status = prepared.ok() ? run(device, *prepared, outcome) : prepared.status();
+      const Status status = loaded.ok() ? run(device, *loaded, *reference, outcome) : loaded.status();
       if (!status.ok()) outcome.right = false, outcome.complaint = std::string(status.message());
       done(outcome);
     }
@@ -180,9 +168,9 @@ void run_network(const Device& device, const Network& network, const std::functi
 }
 
 std::string row(const Outcome& outcome) {
-  return absl::StrFormat("%-17s %-36s %-5s  %-5s %9.1f ms  compiled %6.1f s  reference %5.1f s%s%s", outcome.network,
+  return absl::StrFormat("%-17s %-36s %-5s  %-5s %9.1f ms  compiled %6.1f s  checked %5.1f s%s%s", outcome.network,
                          outcome.size, outcome.baked ? "baked" : "free", outcome.right ? "right" : "WRONG",
-                         outcome.seconds * 1e3, outcome.compiled, outcome.referenced,
+                         outcome.seconds * 1e3, outcome.compiled, outcome.checked,
                          outcome.complaint.empty() ? "" : "  ", outcome.complaint);
 }
 

@@ -30,7 +30,7 @@ struct Outcome {
   bool right = false;
   double seconds = 0;          // of one run, when all kernels are compiled
   double compiled = 0;         // seconds until the end of the first run, in which drivers compile
-  double referenced = 0;       // seconds that the reference took, for baked and free together
+  double checked = 0;          // seconds of the comparison; references are evaluated in the first of a size
   std::string complaint = {};  // what is wrong: outputs that differ, or why there are none
 };
 

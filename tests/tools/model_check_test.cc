@@ -77,8 +77,9 @@ TEST_CASE("a model with a wrong kernel: the end is wrong, and the step that make
   const int64_t millionths = GENERATE(100, 1000000);
   const LoadedModel loaded = model_with_fault(millionths);
   REQUIRE(loaded.model.graph.graph().ok());
+  ModelReference reference(loaded);
   std::ostringstream out, err;
-  CHECK(!check_outputs(loaded, outputs_of(device, loaded), out, err));
+  CHECK(!check_outputs(reference, outputs_of(device, loaded), out, err));
   CHECK_THAT(out.str(), ContainsSubstring("check     sums differs") &&
                             ContainsSubstring("WRONG in 1 of 48 elements; first [5]: "));
   out.str("");
@@ -94,8 +95,9 @@ TEST_CASE("a model with a wrong kernel: the end is wrong, and the step that make
 TEST_CASE("a model with right kernels: one line, and the check says right", "[gpu][verify]") {
   const Device device = testing::device_or_skip();
   const LoadedModel loaded = model_with_fault(0);
+  ModelReference reference(loaded);
   std::ostringstream out, err;
-  CHECK(check_outputs(loaded, outputs_of(device, loaded), out, err));
+  CHECK(check_outputs(reference, outputs_of(device, loaded), out, err));
   CHECK_THAT(out.str(), ContainsSubstring(": right") && !ContainsSubstring("WRONG"));
   out.str("");
   const Result<std::vector<StepVerdict>> steps = verify_steps(device, loaded, GENERATE(Sizes::free, Sizes::baked), err);
