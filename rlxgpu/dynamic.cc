@@ -1,13 +1,11 @@
 #include "rlxgpu/dynamic.h"
 
-#include <string>
-#include <string_view>
-#include <vector>
+#include <utility>
 
 #include "rlxgpu/compile/compile.h"
-#include "rlxgpu/compile/free_sizes.h"
+#include "rlxgpu/runtime/load_program.h"
 #include "rlxgpu/runtime/trust.h"
-#include "rlxgpu/wgsl/render.h"
+#include "rlxgpu/runtime/verify.h"
 
 namespace rlxgpu::internal {
 
@@ -17,18 +15,14 @@ Result<Session> start_session(const Device& device, const Graph& graph, const Dy
   if (options.tuned && compile_options.chooser.choose == nullptr) compile_options.chooser = chooser_of(device);
   TrustContext trust = {device, target};
   if (compile_options.trust.trusts == nullptr) compile_options.trust = trust_in(trust);
+  Origin origin;
+  const bool verified = wants_verification(options.engine);
+  if (verified) compile_options.origin = &origin;
   Program program = compile(graph, target, compile_options);
   if (!program.error.empty()) return invalid_argument(program.error.view());
-  std::vector<std::string> texts(program.kernels.specs.size());
-  std::vector<std::string_view> views;
-  for (size_t k = 0; k < texts.size(); ++k) {
-    Text text;
-    render_kernel(view_of(program.kernels), static_cast<int>(k), text);
-    texts[k] = std::string(text.view());
-  }
-  if (options.sizes == Sizes::free) free_sizes(program, texts, target);
-  for (const std::string& text : texts) views.push_back(text);
-  return Session::create(device, view_of(program, target), views, options.engine);
+  EngineOptions engine = options.engine;
+  if (verified) engine.checker = make_verifier(device, target, std::move(origin), view_of(program, target));
+  return load_program(device, program, target, options.sizes == Sizes::free, engine);
 }
 
 Result<Session> start_session(const Device& device, const Graph& graph, const EngineOptions& options) {

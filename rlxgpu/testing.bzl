@@ -11,8 +11,8 @@
 The program is built once, as :matmul_test; the tests are :matmul_test_lavapipe and :matmul_test_swiftshader. Each sets
 VK_DRIVER_FILES from RLXGPU_LAVAPIPE_ICD or RLXGPU_SWIFTSHADER_ICD (./dev gives both) and RLXGPU_TEST_ADAPTER to its own name.
 
-A test of many kernels waits for lavapipe's compiler, not for what it compiles: `many_kernels = True` turns its optimiser
-off (GALLIVM_PERF=nopt, unless GALLIVM_PERF is given).
+Drivers are as they are out of the box: a test runs the code that users run. A test of many kernels waits for lavapipe's
+compiler, not for what it compiles; --test_env=GALLIVM_PERF=nopt (./dev test --quick) turns its optimiser off, to know sooner.
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary")
@@ -25,7 +25,7 @@ if [ ! -e "${{{variable}:-}}" ]; then
   exit 1
 fi
 export VK_DRIVER_FILES="${variable}" VK_ICD_FILENAMES="${variable}" RLXGPU_TEST_ADAPTER={adapter}
-{settings}exec "$TEST_SRCDIR/{program}" "$@"
+exec "$TEST_SRCDIR/{program}" "$@"
 """
 
 def _adapter_test_impl(ctx):
@@ -36,26 +36,34 @@ def _adapter_test_impl(ctx):
         script,
         _SCRIPT.format(
             adapter = ctx.attr.adapter,
-            settings = "export GALLIVM_PERF=\"${GALLIVM_PERF-nopt}\"\n" if ctx.attr.many_kernels else "",
             program = path[len("../"):] if path.startswith("../") else ctx.workspace_name + "/" + path,
             variable = "RLXGPU_%s_ICD" % ctx.attr.adapter.upper(),
         ),
         is_executable = True,
     )
-    runfiles = ctx.runfiles([program]).merge(ctx.attr.program[DefaultInfo].default_runfiles)
+    runfiles = ctx.runfiles([program]).merge(ctx.attr.program[0][DefaultInfo].default_runfiles)
     return [DefaultInfo(executable = script, runfiles = runfiles)]
+
+_MODE = "//command_line_option:compilation_mode"
+
+_program_mode = transition(
+    implementation = lambda settings, attr: {_MODE: "opt" if attr.optimised else settings[_MODE]},
+    inputs = [_MODE],
+    outputs = [_MODE],
+)
 
 _adapter_test = rule(
     implementation = _adapter_test_impl,
     attrs = {
         "adapter": attr.string(values = ADAPTERS),
-        "many_kernels": attr.bool(),
-        "program": attr.label(executable = True, cfg = "target"),
+        "optimised": attr.bool(),
+        "program": attr.label(executable = True, cfg = _program_mode),
+        "_allowlist_function_transition": attr.label(default = "@bazel_tools//tools/allowlists/function_transition_allowlist"),
     },
     test = True,
 )
 
-def rlxgpu_gpu_test(name, adapters = ADAPTERS, size = "medium", timeout = "long", shard_count = None, flaky = False, many_kernels = False, args = [], tags = [], visibility = None, **kwargs):
+def rlxgpu_gpu_test(name, adapters = ADAPTERS, size = "medium", timeout = "long", shard_count = None, flaky = False, optimised = False, args = [], tags = [], visibility = None, **kwargs):
     """One program, one test for each adapter.
 
     Args:
@@ -65,9 +73,9 @@ def rlxgpu_gpu_test(name, adapters = ADAPTERS, size = "medium", timeout = "long"
       timeout: of each test. Long, because drivers compile kernels when they first meet them.
       shard_count: of each test.
       flaky: as for cc_test.
-      many_kernels: whether drivers are to compile quickly rather than well, where they can.
+      optimised: whether the program is compiled as by --compilation_mode=opt in any case: where it computes much itself.
       args: given to the program by each test.
-      tags: of the tests and the program; "gpu" is added to the tests.
+      tags: of the tests and the program; "gpu" and the adapter are added to the tests.
       visibility: of the program.
       **kwargs: what cc_binary takes: srcs, deps, data, copts...
     """
@@ -84,10 +92,10 @@ def rlxgpu_gpu_test(name, adapters = ADAPTERS, size = "medium", timeout = "long"
             adapter = adapter,
             args = args,
             flaky = flaky,
-            many_kernels = many_kernels,
+            optimised = optimised,
             program = name,
             shard_count = shard_count,
             size = size,
-            tags = tags + ["gpu"],
+            tags = tags + ["gpu", adapter],
             timeout = timeout,
         )

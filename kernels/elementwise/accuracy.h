@@ -13,11 +13,6 @@
 
 namespace rlxgpu {
 
-struct Accuracy {
-  double ulps = 0.5;
-  double absolute = 0;
-};
-
 struct OpAccuracy {
   const OpDef* op;
   Accuracy accuracy;

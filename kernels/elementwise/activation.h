@@ -35,14 +35,15 @@ inline constexpr OpDef kSilu =
 // x sigmoid(x), also called swish.
 constexpr Tensor silu(Tensor x, Site site = std::source_location::current()) { return apply(kSilu, {x}, site); }
 
-inline constexpr OpDef kGelu =
-    elementwise<Form{.floats = "rlx_gelu(@0)"}, reference::gelu>("gelu", {kExpFunctions, kErfFunctions});
+inline constexpr OpDef kGelu = with_accuracy(
+    elementwise<Form{.floats = "rlx_gelu(@0)"}, reference::gelu>("gelu", {kExpFunctions, kErfFunctions}), {8, 0x1p-24});
 // x (1 + erf(x / sqrt(2))) / 2.
 constexpr Tensor gelu(Tensor x, Site site = std::source_location::current()) { return apply(kGelu, {x}, site); }
 
-inline constexpr OpDef kGeluTanh =
+inline constexpr OpDef kGeluTanh = with_accuracy(
     elementwise<Form{.floats = "(@0 / (1.0 + rlx_exp(@0 * (-1.59576912 - 0.0713548163 * (@0 * @0)))))"},
-                reference::gelu_tanh>("gelu_tanh", {kExpFunctions});
+                reference::gelu_tanh>("gelu_tanh", {kExpFunctions}),
+    {8, 0x1p-26});
 // x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, which is x sigmoid(twice that argument).
 constexpr Tensor gelu_tanh(Tensor x, Site site = std::source_location::current()) {
   return apply(kGeluTanh, {x}, site);
@@ -126,9 +127,10 @@ constexpr Tensor elu(Tensor x, float alpha = 1.0f, Site site = std::source_locat
   return apply(kElu, {x}, {attr_of(alpha)}, site);
 }
 
-inline constexpr OpDef kHardSigmoid =
+inline constexpr OpDef kHardSigmoid = with_accuracy(
     internal::with_reference<Form{.floats = "rlx_clamp(#0 * @0 + #1, 0.0, 1.0)"}, internal::hard_sigmoid_reference>(
-        "hard_sigmoid", {kNanFunctions, kClampFunctions});
+        "hard_sigmoid", {kNanFunctions, kClampFunctions}),
+    {8, 0x1p-23});
 // clamp(alpha x + beta, 0, 1); the defaults are ONNX's.
 constexpr Tensor hard_sigmoid(Tensor x, float alpha = 0.2f, float beta = 0.5f,
                               Site site = std::source_location::current()) {

@@ -151,6 +151,12 @@ constexpr OpDef elementwise(std::string_view name, Functions wgsl = {}, bool (*f
   return op;
 }
 
+// For functions that are less accurate than others: as accuracy.h says.
+constexpr OpDef with_accuracy(OpDef op, Accuracy accuracy) {
+  op.accuracy = accuracy;
+  return op;
+}
+
 }  // namespace rlxgpu
 
 #endif  // KERNELS_ELEMENTWISE_FORM_H_

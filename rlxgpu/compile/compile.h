@@ -17,12 +17,21 @@
 
 namespace rlxgpu {
 
+// Where the steps of a program come from, for those who compare them with what they stand for (runtime/verify.h).
+struct Origin {
+  Graph graph;    // simplified, as it was lowered
+  Fusion fusion;  // of that graph
+  Vec<GroupSteps> groups;
+  Vec<int32_t> tensor_of;  // by value: of Program::tensors, or -1
+};
+
 struct CompileOptions {
   FuseOptions fuse = {};
   bool simplify = true;
   std::span<const Choice> choices = {};  // kernel variants to prefer; the strings must live as long as the call
   Chooser chooser = {};                  // decides for each call; choices win over it
   Trust trust = {};                      // has the last word on variants that need a proof
+  Origin* origin = nullptr;              // to be filled in
 #ifdef NDEBUG
   bool check = false;
 #else
@@ -45,9 +54,16 @@ constexpr Program compile(const Graph& graph, const Target& target, const Compil
   const Graph& from = options.simplify ? simple : graph;
   const Fusion fusion = fuse(from, target, options.fuse);
   Lowering lowering(from, fusion, target, program);
-  lower(lowering, {options.choices, options.chooser, options.trust});
+  Vec<GroupSteps>* const groups = options.origin != nullptr ? &options.origin->groups : nullptr;
+  lower(lowering, {options.choices, options.chooser, options.trust}, groups);
   if (!program.error.empty()) return program;
   Planner(from, lowering.memory(), target, program).run();
+  if (options.origin != nullptr) {
+    options.origin->graph = from;
+    options.origin->fusion = fusion;
+    for (size_t v = 0; v < from.values.size(); ++v)
+      options.origin->tensor_of.push_back(lowering.memory_of(static_cast<int32_t>(v)));
+  }
   if (program.error.empty() && options.check) program.error = check(view_of(program, target));
   return program;
 }

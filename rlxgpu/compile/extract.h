@@ -15,7 +15,8 @@ class GroupExtractor {
   constexpr GroupExtractor(const Graph& from, const Fusion& fusion, int32_t root)
       : from_(from), fusion_(fusion), root_(root) {}
 
-  constexpr Graph run() {
+  // `origin`: gets, for each value of the result, which one it is in the graph.
+  constexpr Graph run(Vec<int32_t>* origin = nullptr) {
     new_id_.resize(from_.values.size(), -1);
     to_.names = from_.names;
     for (const int32_t scalar : from_.scalars) {  // all of them: shapes know them by their number
@@ -27,6 +28,12 @@ class GroupExtractor {
       take(results.first);
       for (int k = 0; k < results.count; ++k)
         to_.outputs.push_back({named("result ", count++), new_id(results.first + k)});
+    }
+    if (origin != nullptr) {
+      origin->resize(to_.values.size(), -1);
+      for (size_t v = 0; v < new_id_.size(); ++v) {
+        if (new_id_[v] >= 0) (*origin)[static_cast<size_t>(new_id_[v])] = static_cast<int32_t>(v);
+      }
     }
     return static_cast<Graph&&>(to_);
   }
@@ -85,8 +92,8 @@ class GroupExtractor {
 };
 
 // `root`: a node with Fusion::root.
-constexpr Graph extract_group(const Graph& graph, const Fusion& fusion, int32_t root) {
-  return GroupExtractor(graph, fusion, root).run();
+constexpr Graph extract_group(const Graph& graph, const Fusion& fusion, int32_t root, Vec<int32_t>* origin = nullptr) {
+  return GroupExtractor(graph, fusion, root).run(origin);
 }
 
 }  // namespace rlxgpu

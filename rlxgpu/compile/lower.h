@@ -17,10 +17,17 @@
 
 namespace rlxgpu {
 
+// The steps that one group of the fused graph became.
+struct GroupSteps {
+  int32_t root = -1;  // node
+  Range steps;        // of Program::steps
+};
+
 class GroupLowering {
  public:
-  constexpr GroupLowering(Lowering& lowering, const VariantChoice& choice)
-      : lowering_(lowering), choice_(choice), graph_(lowering.graph()), program_(lowering.program()) {}
+  // `groups`: to be filled in, in the order of their steps; may be null.
+  constexpr GroupLowering(Lowering& lowering, const VariantChoice& choice, Vec<GroupSteps>* groups)
+      : lowering_(lowering), choice_(choice), groups_(groups), graph_(lowering.graph()), program_(lowering.program()) {}
   constexpr void run();
 
  private:
@@ -32,6 +39,7 @@ class GroupLowering {
 
   Lowering& lowering_;
   const VariantChoice& choice_;
+  Vec<GroupSteps>* groups_;
   const Graph& graph_;
   Program& program_;
   Vec<LoweredGroup> lowered_;
@@ -41,7 +49,11 @@ class GroupLowering {
 constexpr void GroupLowering::run() {
   add_sources();
   for (size_t n = 0; n < graph_.nodes.size() && program_.error.empty(); ++n) {
-    if (lowering_.fusion().root[n]) lower_group(static_cast<int32_t>(n));
+    if (!lowering_.fusion().root[n]) continue;
+    const auto first = static_cast<int32_t>(program_.steps.size());
+    lower_group(static_cast<int32_t>(n));
+    if (groups_ != nullptr)
+      groups_->push_back({static_cast<int32_t>(n), {first, static_cast<int32_t>(program_.steps.size()) - first}});
   }
   if (program_.error.empty()) add_outputs();
 }
@@ -157,7 +169,9 @@ constexpr void GroupLowering::add_outputs() {
   }
 }
 
-constexpr void lower(Lowering& lowering, const VariantChoice& choice) { GroupLowering(lowering, choice).run(); }
+constexpr void lower(Lowering& lowering, const VariantChoice& choice, Vec<GroupSteps>* groups = nullptr) {
+  GroupLowering(lowering, choice, groups).run();
+}
 
 }  // namespace rlxgpu
 

@@ -96,6 +96,12 @@ struct Cost {
   double bytes = 0;  // each operand read once, each result written once
 };
 
+// How far a computed element may be from the exact one: ulps of the result in f32, and an absolute error.
+struct Accuracy {
+  double ulps = 0.5;
+  double absolute = 0;
+};
+
 // Texts of WGSL functions.
 struct Functions {
   std::string_view first = {}, second = {}, third = {};
@@ -127,6 +133,7 @@ struct OpDef {
   bool (*fold)(Fold&) = nullptr;  // constant operands: the constant result; false: not possible
   Cost (*cost)(const Call&) = nullptr;  // null: one operation an element, every tensor once
   void (*reference)(reference::Call&) = nullptr;  // the meaning, in double precision
+  Accuracy accuracy = {8};  // what its kernels promise, besides the rounding of sums (reference/op_error.h)
 
   constexpr int transformed_result() const { return in_place >= 0 ? 1 : 0; }  // that of absorbs_after
 };

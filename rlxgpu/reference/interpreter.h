@@ -10,7 +10,6 @@
 #ifndef RLXGPU_REFERENCE_INTERPRETER_H_
 #define RLXGPU_REFERENCE_INTERPRETER_H_
 
-#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -19,14 +18,15 @@
 #include <utility>
 #include <vector>
 
-#include "rlxgpu/base/half.h"
 #include "rlxgpu/base/text.h"
 #include "rlxgpu/graph/dtype.h"
-#include "rlxgpu/graph/element.h"
 #include "rlxgpu/graph/graph.h"
 #include "rlxgpu/graph/op.h"
 #include "rlxgpu/graph/shape.h"
 #include "rlxgpu/reference/call.h"
+#include "rlxgpu/reference/op_error.h"
+#include "rlxgpu/reference/shaker.h"
+#include "rlxgpu/reference/storage.h"
 
 namespace rlxgpu::reference {
 
@@ -38,51 +38,10 @@ struct RunOptions {
   Arrays* states = nullptr;  // before the run, and after it; one that is missing is zero
   bool round = true;         // false: keep every result in double
   std::function<void(const Node&, Array&)> after_each = {};  // may change an op's result, before it is rounded
+  std::function<bool(const Node&, Call&)> compute =
+      {};                    // true: it has filled in the results, in place of the reference
+  Shaker* shaker = nullptr;  // makes every op as wrong as it may be; then `round` is its own affair
 };
-
-// `values` of a c64 tensor: two for each element.
-inline Array array_of(DType dtype, const Shape& shape, std::vector<double> values) {
-  Array array(dtype, shape);
-  if (values.size() != array.data.size()) throw std::invalid_argument("array_of: the values do not fill the shape");
-  array.data = std::move(values);
-  return array;
-}
-
-// The number that is stored for x. Integers keep their low bits.
-inline double rounded(double x, DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-    case DType::c64:
-      return static_cast<float>(x);
-    case DType::f16:
-      return half_value(half_bits(static_cast<float>(x)));
-    case DType::bf16:
-      return bfloat16_value(bfloat16_bits(static_cast<float>(x)));
-    case DType::boolean:
-      return x != 0 ? 1 : 0;
-    default:
-      break;
-  }
-  const double period = bytes_of(dtype) == 1 ? 256.0 : 4294967296.0;
-  const double low = x - std::floor(x / period) * period;
-  return is_signed(dtype) && low >= period / 2 ? low - period : low;
-}
-
-inline void round_to_storage(Array& array) {
-  for (double& x : array.data) x = rounded(x, array.dtype);
-}
-
-// Elements in storage layout, as numbers.
-inline Array unpack(DType dtype, const Shape& shape, std::span<const uint32_t> words) {
-  Array array(dtype, shape);
-  const auto lanes = static_cast<size_t>(per_word(dtype));
-  const uint32_t bits = 32 / static_cast<uint32_t>(lanes), mask = lanes == 1 ? 0xffffffffu : (1u << bits) - 1;
-  for (size_t i = 0; i < array.data.size(); ++i) {
-    const uint32_t word = words[i / lanes] >> (i % lanes * bits) & mask;
-    array.data[i] = number_of(word, dtype);
-  }
-  return array;
-}
 
 class Interpreter {
  public:
@@ -163,7 +122,6 @@ class Interpreter {
   }
 
   void evaluate(const Node& node) {
-    if (node.op->reference == nullptr) throw std::invalid_argument(std::string(node.op->name) + " has no reference");
     Call call;
     call.op = node.op;
     call.attrs = graph_.attributes(node);
@@ -172,15 +130,25 @@ class Interpreter {
       at(id) = Array(graph_.value(id).dtype, actual(graph_.value(id).shape));
       call.results.push_back(&at(id));
     }
-    node.op->reference(call);
+    if (options_.shaker != nullptr) {
+      options_.shaker->evaluate(call, error_of(call), [&](Call& shaken) { compute(node, shaken); });
+    } else {
+      compute(node, call);
+    }
     for (Array* result : call.results) {
       if (options_.after_each) options_.after_each(node, *result);
-      if (options_.round) round_to_storage(*result);
+      if (options_.round && options_.shaker == nullptr) round_to_storage(*result);
     }
     if (node.op->in_place >= 0) {
       const int32_t changed = graph_.operand(node, node.op->in_place);
       buffers_[static_cast<size_t>(node.results.first)] = buffers_[static_cast<size_t>(changed)];
     }
+  }
+
+  void compute(const Node& node, Call& call) const {
+    if (options_.compute && options_.compute(node, call)) return;
+    if (node.op->reference == nullptr) throw std::invalid_argument(std::string(node.op->name) + " has no reference");
+    node.op->reference(call);
   }
 
   // A state holds what the last op that worked in place left in it.

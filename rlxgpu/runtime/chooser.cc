@@ -56,11 +56,20 @@ Chooser chooser_of(const Device& device) {
 }
 
 void note_constant_program() {
+  if (switches().verify) {
+    static std::once_flag said;
+    std::call_once(said, [] {
+      switches().say(
+          "RLXGPU_VERIFY does not look at an Executable<G, target>, which has no graph at run time; Executable<G> "
+          "is verified");
+    });
+  }
   if (!switches().changes_variants()) return;
   static std::once_flag said;
   std::call_once(said, [] {
-    switches().say("RLXGPU_FORCE and RLXGPU_FORBID do not change an Executable<G, target>, whose kernels the compiler "
-                   "chose; Executable<G> is planned for its device and obeys them");
+    switches().say(
+        "RLXGPU_FORCE and RLXGPU_FORBID do not change an Executable<G, target>, whose kernels the compiler "
+        "chose; Executable<G> is planned for its device and obeys them");
   });
 }
 

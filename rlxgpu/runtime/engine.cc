@@ -54,7 +54,7 @@ void report_dispatches(const EngineState& engine) {
 absl::Status submit(EngineState& engine, const RunOptions& options, RunState& run) {
   if (absl::Status status = engine.check(); !status.ok()) return status;
   DeviceState& device = *engine.device;
-  const bool apart = switches().runs_apart();
+  const bool apart = switches().runs_apart() || engine.checker != nullptr;
   if (apart) {
     if (absl::Status status = run_apart(engine); !status.ok()) return status;
   }
@@ -226,6 +226,9 @@ Status Engine::get_output(int port, std::span<std::byte> out) {
   return state_->device->read(output.slice.buffer, output.slice.offset, out);
 }
 
+std::vector<StepVerdict> Engine::verdicts() const {
+  return state_ && state_->checker ? state_->checker->verdicts() : std::vector<StepVerdict>();
+}
 Weights Engine::weights() const { return state_ ? state_->weights : Weights(); }
 States Engine::states() const { return state_ ? state_->states : States(); }
 Device Engine::device() const { return state_ ? Device(state_->device) : Device(); }

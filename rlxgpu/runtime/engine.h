@@ -30,6 +30,7 @@ namespace rlxgpu {
 
 namespace internal {
 struct EngineState;
+class StepChecker;
 }
 
 struct Progress {
@@ -43,6 +44,9 @@ struct EngineOptions {
   Weights weights = {};    // shared with other engines; when none, the engine makes its own
   States states = {};      // likewise
   ProgressCallback progress = {};
+  bool verify = false;  // compare every step of every run with what it stands for: slow (verify.h, RLXGPU_VERIFY)
+  ProgressCallback verify_progress = {};                 // steps, while a run is verified
+  std::shared_ptr<internal::StepChecker> checker = {};  // what does it: made with the program, where there is a graph
 };
 
 struct RunOptions {
@@ -54,6 +58,22 @@ struct StepProfile {
   double seconds = 0;           // on the device
   double flops = 0, bytes = 0;  // what the algorithm needs
   uint32_t line = 0;            // where the user wrote it; of a model from a file, its node
+};
+
+// What a verified run found about the steps that one group of ops became.
+struct StepVerdict {
+  enum class Kind : uint8_t { right, wrong, unverified };
+  Kind kind = Kind::right;
+  int step = 0;          // the first of them
+  std::string label;     // of the kernel that computes it
+  std::string call;      // "matmul f32[8,64] f32[64,16] -> f32[8,16] +add"
+  std::string against;   // what it was compared with: "matmul/plain", "the reference"
+  std::string findings;  // of a wrong one: how many elements, the first of them; of an unverified one: why
+  std::string way_out;   // of a wrong one: the switch that avoids it, or ""
+  int64_t unsure = 0;    // elements that a rounding may turn into something else
+  uint32_t line = 0;     // as in StepProfile
+  std::string file;      // of that line; "": a model's
+  std::string text() const;
 };
 
 class Engine {
@@ -85,6 +105,9 @@ class Engine {
 
   // Dispatches every kernel once on memory of its own, since software drivers compile at the first dispatch.
   Status warm_up(const ProgressCallback& progress = {});
+
+  // Of the last run, in the order of steps; empty unless EngineOptions::verify or RLXGPU_VERIFY.
+  std::vector<StepVerdict> verdicts() const;
 
   Weights weights() const;
   States states() const;

@@ -159,17 +159,21 @@ absl::Status run_apart(EngineState& engine) {
   std::vector<uint64_t> stamps;
   const double begin_us = now_us();
   bool nan_found = false;
-  if (traced && !looks) {
+  StepChecker* const checker = engine.checker.get();
+  if (checker != nullptr) checker->begin_run(engine);
+  if (traced && !looks && checker == nullptr) {
     if (absl::Status status = time_steps(engine, 0, engine.steps.size(), stamps); !status.ok()) return status;
   } else {
     for (size_t i = 0; i < engine.steps.size(); ++i) {
-      const absl::Status status = traced ? time_steps(engine, i, 1, stamps) : run_step(engine, engine.steps[i]);
+      absl::Status status = checker != nullptr ? checker->before_step(engine, i) : absl::OkStatus();
+      if (status.ok()) status = traced ? time_steps(engine, i, 1, stamps) : run_step(engine, engine.steps[i]);
+      if (status.ok() && looks) status = look_at_step(engine, i, nan_found);
+      if (status.ok() && checker != nullptr) status = checker->after_step(engine, i);
       if (!status.ok()) return status;
-      if (absl::Status seen = look_at_step(engine, i, nan_found); !seen.ok()) return seen;
     }
   }
   if (traced) write_trace(engine, stamps, begin_us, now_us());
-  return absl::OkStatus();
+  return checker != nullptr ? checker->end_run(engine) : absl::OkStatus();
 }
 
 }  // namespace rlxgpu::internal

@@ -115,6 +115,7 @@ class Creator {
     if (status.ok()) status = make_steps();
     if (status.ok()) status = make_pipelines(kernels, options.progress);
     if (status.ok()) status = make_bind_groups();
+    if (status.ok() && options.checker != nullptr) show_tensors();
     return status;
   }
 
@@ -214,8 +215,11 @@ class Creator {
         const StepBinding& binding = program_.bindings[static_cast<size_t>(step.bindings.first + i)];
         const auto kernel = static_cast<size_t>(step.kernel);
         const bool known = kernel < program_.kernels.specs.size() && program_.kernels.specs[kernel].bindings.count > i;
-        if (known && !slice(program_.kernels.bindings, program_.kernels.specs[kernel].bindings)[static_cast<size_t>(i)].raw) continue;
-        made.raw_bytes = std::max<uint64_t>(made.raw_bytes, program_.tensors[static_cast<size_t>(binding.tensor)].bytes);
+        if (known &&
+            !slice(program_.kernels.bindings, program_.kernels.specs[kernel].bindings)[static_cast<size_t>(i)].raw)
+          continue;
+        made.raw_bytes =
+            std::max<uint64_t>(made.raw_bytes, program_.tensors[static_cast<size_t>(binding.tensor)].bytes);
       }
     }
     return absl::OkStatus();
@@ -292,6 +296,13 @@ class Creator {
     return device_.loss_status();
   }
 
+  void show_tensors() {
+    for (const TensorDecl& tensor : program_.tensors) {
+      const Slice& whole = buffers_[static_cast<size_t>(tensor.buffer)];
+      engine_.tensors.push_back({tensor, {whole.buffer, whole.offset + tensor.offset, tensor.bytes}});
+    }
+  }
+
   const ProgramView& program_;
   EngineState& engine_;
   internal::DeviceState& device_;
@@ -301,7 +312,7 @@ class Creator {
 }  // namespace
 
 Result<Engine> Engine::create(const Device& device, const ProgramView& program,
-                                      std::span<const std::string_view> kernels, const EngineOptions& options) {
+                              std::span<const std::string_view> kernels, const EngineOptions& options) {
   if (!device) return device.status();
   if (absl::Status status = device.state()->loss_status(); !status.ok()) return status;
   if (!device.target().covers(program.target)) {
@@ -314,11 +325,19 @@ Result<Engine> Engine::create(const Device& device, const ProgramView& program,
   auto state = std::make_shared<EngineState>();
   state->device = device.state();
   state->label = options.label.empty() ? "engine" : options.label;
-  if (switches().listing) switches().say(absl::StrCat(state->label, ": ", absl::StripTrailingAsciiWhitespace(listing(program).view())));
+  if (switches().listing)
+    switches().say(absl::StrCat(state->label, ": ", absl::StripTrailingAsciiWhitespace(listing(program).view())));
   state->weights = options.weights ? options.weights : Weights(device);
   state->states = options.states ? options.states : States(device);
   if (state->weights.store()->device() != device.state() || state->states.store()->device() != device.state()) {
     return absl::InvalidArgumentError("the weights or states given are of another device");
+  }
+  state->checker = options.checker;
+  state->verify_progress = options.verify_progress;
+  if (options.verify && options.checker == nullptr) {
+    switches().say(absl::StrCat(state->label,
+                                ": EngineOptions::verify does nothing for a program without its graph, as the "
+                                "compiler's own: Executable<G> and Executable<DynamicGraph> are verified"));
   }
   if (absl::Status status = Creator(program, *state).create(kernels, options); !status.ok()) {
     return options.label.empty() ? status

@@ -65,7 +65,20 @@ struct EngineStep {
   double flops = 0, bytes = 0;
   uint64_t raw_bytes = 0;  // of the largest buffer that the kernel declares itself, perhaps with its size
   std::vector<std::pair<uint32_t, Slice>> constants;  // by binding
-  std::vector<WrittenTensor> writes;  // empty unless Switches::reads_steps()
+  std::vector<WrittenTensor> writes;                  // empty unless Switches::reads_steps()
+};
+
+struct EngineState;
+
+// Looks at a run's steps, one by one, and says in the end what was wrong. See verify.h.
+class StepChecker {
+ public:
+  virtual ~StepChecker() = default;
+  virtual void begin_run(EngineState& engine) = 0;
+  virtual absl::Status before_step(EngineState& engine, size_t step) = 0;
+  virtual absl::Status after_step(EngineState& engine, size_t step) = 0;
+  virtual absl::Status end_run(EngineState& engine) = 0;  // DataLoss: the first step that is wrong
+  virtual const std::vector<StepVerdict>& verdicts() const = 0;
 };
 
 struct EnginePort {
@@ -95,6 +108,9 @@ struct EngineState {
   std::vector<int32_t> immediates;    // scalar indices
   std::vector<Signature> signatures;  // of kernels
   uint64_t device_bytes = 0;
+  std::shared_ptr<StepChecker> checker;  // null: runs are not verified
+  std::vector<WrittenTensor> tensors;    // of the program, for the checker
+  ProgressCallback verify_progress;
 
   absl::Status last;  // of run(): why the last one was not submitted
   struct InFlight {

@@ -12,8 +12,9 @@ namespace {
 
 // Of ./dev, tests and tools.
 constexpr std::string_view kOtherNames[] = {
-    "RLXGPU_DAWN",         "RLXGPU_FUZZ_GRAPHS", "RLXGPU_FUZZ_SEED",   "RLXGPU_IGNORE_HOST",     "RLXGPU_IN_ROOT",
-    "RLXGPU_LAVAPIPE_ICD", "RLXGPU_MODELS",      "RLXGPU_REQUIRE_GPU", "RLXGPU_SWIFTSHADER_ICD", "RLXGPU_TEST_ADAPTER",
+    "RLXGPU_DAWN",        "RLXGPU_FUZZ_GRAPHS",  "RLXGPU_FUZZ_SEED",       "RLXGPU_IGNORE_HOST",
+    "RLXGPU_IN_ROOT",     "RLXGPU_LAVAPIPE_ICD", "RLXGPU_MODELS",          "RLXGPU_NETWORKS",
+    "RLXGPU_REQUIRE_GPU", "RLXGPU_ROBUSTNESS",   "RLXGPU_SWIFTSHADER_ICD", "RLXGPU_TEST_ADAPTER",
     "RLXGPU_TINT",
 };
 
@@ -85,6 +86,7 @@ Switches parse_switches(std::span<const std::string_view> environment,
         {"RLXGPU_TUNING", &result.tuning},         {"RLXGPU_LISTING", &result.listing},
         {"RLXGPU_DISPATCHES", &result.dispatches}, {"RLXGPU_NO_READ_BACK", &result.no_read_back},
         {"RLXGPU_MAXIMA", &result.maxima},         {"RLXGPU_TRACE_NAN", &result.trace_nan},
+        {"RLXGPU_VERIFY", &result.verify},
     };
     for (const auto& [flag, out] : flags) {
       if (flag == name) internal::parse_flag(name, value, *out, warn);

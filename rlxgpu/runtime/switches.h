@@ -30,6 +30,9 @@ inline constexpr SwitchName kSwitches[] = {
     {"RLXGPU_NO_READ_BACK", "1: outputs are waited for, not copied (they read as zero): for timing only"},
     {"RLXGPU_MAXIMA", "1: print the largest magnitude that every step writes"},
     {"RLXGPU_TRACE_NAN", "1: name the first step of a run that writes a NaN"},
+    {"RLXGPU_VERIFY",
+     "1: compare every step of every run with its simplest kernel or its reference, and name the first "
+     "that differs"},
     {"RLXGPU_TRACE", "file.json: write a Chrome/Perfetto trace with GPU times of every step"},
 };
 
@@ -43,6 +46,7 @@ struct Switches {
   std::vector<VariantPattern> force, forbid;
   bool tuning = true;
   bool listing = false, dispatches = false, no_read_back = false, maxima = false, trace_nan = false;
+  bool verify = false;
   std::string trace;
   std::function<void(std::string_view)> print;  // one line; null: to stderr
 
@@ -59,7 +63,7 @@ Switches parse_switches(std::span<const std::string_view> environment,
 // Those of this process.
 const Switches& switches();
 
-// Other ones while it exists, for tests. Nothing else may run meanwhile.
+// Other ones while it exists, for tests and tools. Nothing else may run meanwhile.
 class ScopedSwitches {
  public:
   explicit ScopedSwitches(Switches other);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/compile/compile.h"
 #include "rlxgpu/graph/builder.h"
+#include "rlxgpu/reference/comparison.h"
 #include "rlxgpu/reference/interpreter.h"
 #include "rlxgpu/runtime/device_state.h"
 #include "rlxgpu/runtime/session.h"
@@ -27,9 +28,8 @@ std::string compare_with_reference(Session& session, const Graph& graph) {
     const Status got = session.get(session.find_port(name), array.dtype, array.count(), words.data());
     if (!got.ok()) return std::string(got.message());
     const reference::Array actual = reference::unpack(array.dtype, array.shape, words);
-    size_t wrong = 0;
-    for (size_t i = 0; i < array.data.size(); ++i) wrong += !(actual.data[i] == array.data[i]);
-    if (wrong > 0) return absl::StrCat(wrong, " of ", array.data.size(), " elements of a probe are wrong");
+    const reference::Comparison compared = reference::compare(actual, array, {});  // probes are exact
+    if (!compared.right()) return absl::StrCat("a probe: ", compared.text());
   }
   return "";
 }

@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <set>
+#include <span>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/compile/compile.h"
 #include "rlxgpu/compile/extract.h"
-#include "rlxgpu/graph/element.h"
+#include "rlxgpu/reference/comparison.h"
+#include "rlxgpu/reference/op_error.h"
+#include "rlxgpu/reference/shaker.h"
+#include "rlxgpu/reference/storage.h"
 #include "rlxgpu/runtime/best_of.h"
 #include "rlxgpu/runtime/device_state.h"
 #include "rlxgpu/runtime/engine.h"
@@ -60,6 +63,7 @@ struct Candidate {
   Graph graph;
   std::string call;
   std::vector<std::string> variants;
+  reference::OpError error;  // of its kernel op
 };
 
 std::vector<Candidate> find_candidates(const Device& device, const Graph& graph) {
@@ -81,54 +85,29 @@ std::vector<Candidate> find_candidates(const Device& device, const Graph& graph)
     if (!program.error.empty() || recorder.accepted.size() < 2 || !seen.insert(recorder.call).second) continue;
     candidate.call = recorder.call;
     candidate.variants = recorder.accepted;
+    candidate.error = reference::kernel_error(call_of(simple, simple.node(fusion.anchor[n])));
     found.push_back(std::move(candidate));
   }
   return found;
 }
 
-// Made-up elements in storage layout: floats in [-1, 1], integers 0 or 1.
-std::vector<std::byte> made_up(const TensorType& type) {
-  const DType dtype = type.dtype == c64 ? f32 : type.dtype;
-  const auto count = static_cast<size_t>(type.shape.count()) * (type.dtype == c64 ? 2 : 1);
-  const auto size = static_cast<size_t>(bytes_of(dtype));
-  std::vector<std::byte> bytes(count * size);
+// Made-up elements: floats in [-1, 1], integers 0 or 1.
+reference::Array made_up(const TensorType& type) {
+  reference::Array array(type.dtype, type.shape);
+  const bool fractions = reference::is_real_or_complex(type.dtype);
   uint32_t random = 12345;
-  for (size_t i = 0; i < count; ++i) {
+  for (double& value : array.data) {
     random = random * 1664525u + 1013904223u;
-    const double value = is_float(dtype) ? (random >> 8) * 0x1p-23 - 1.0 : random >> 31;
-    const uint32_t word = word_of(value, dtype);
-    for (size_t b = 0; b < size; ++b) bytes[i * size + b] = static_cast<std::byte>(word >> (8 * b) & 255);
+    value = fractions ? (random >> 8) * 0x1p-23 - 1.0 : random >> 31;
   }
-  return bytes;
+  reference::round_to_storage(array);
+  return array;
 }
 
-// How far results of two variants may lie apart, as a part of the largest magnitude: far above rounding, far below a
-// mistake.
-double tolerance_of(DType dtype) {
-  if (dtype == bf16) return 0.05;
-  if (dtype == f16) return 0.01;
-  return is_float(dtype) || dtype == c64 ? 0.002 : 0;
-}
-
-struct TrialResult {
-  TensorType type;
-  std::vector<std::byte> bytes;
-};
-
-bool agree(const TrialResult& a, const TrialResult& b) {
-  const DType dtype = a.type.dtype;
-  const size_t count = static_cast<size_t>(a.type.shape.count()) * (dtype == c64 ? 2 : 1);
-  double largest = 0;
-  for (size_t i = 0; i < count; ++i) {
-    const double y = number_at(dtype, b.bytes, i);
-    if (std::isfinite(y)) largest = std::max(largest, std::abs(y));
-  }
-  const double most = tolerance_of(dtype) * largest;
-  for (size_t i = 0; i < count; ++i) {
-    const double x = number_at(dtype, a.bytes, i), y = number_at(dtype, b.bytes, i);
-    if (x != y && !(std::isnan(x) && std::isnan(y)) && !(std::abs(x - y) <= most)) return false;
-  }
-  return true;
+// Ulps of f32 by which made-up operands are shaken: what stands for rounding inside the kernel, and enough to change
+// what is stored.
+double shaking_of(double operand_ulps, DType dtype) {
+  return std::max(operand_ulps, dtype == f16 ? 0x1p12 : dtype == bf16 ? 0x1p15 : 1.0);
 }
 
 // One variant of a candidate on the device.
@@ -155,18 +134,30 @@ class Trial {
     trial.engine_ = *std::move(engine);
     for (size_t i = 0; i < view.ports.size(); ++i) {
       const Port& port = view.ports[i];
-      const TensorType type = view.tensors[static_cast<size_t>(port.tensor)];
-      Status status;
-      if (port.role == BufferRole::output) {
-        trial.outputs_.push_back({static_cast<int>(i), type});
-      } else if (port.role == BufferRole::input) {
-        status = trial.engine_.set_input(static_cast<int>(i), made_up(type));
-      } else if (port.role == BufferRole::param) {
-        status = trial.engine_.weights().set(view.name(port.name), type.dtype, type.shape, made_up(type));
+      trial.places_.push_back({static_cast<int>(i), port.role, std::string(view.name(port.name)),
+                               view.tensors[static_cast<size_t>(port.tensor)]});
+    }
+    if (Status status = trial.set_inputs(candidate, nullptr); !status.ok()) return status;
+    return trial;
+  }
+
+  // Made-up ones, or those shaken by rounding.
+  Status set_inputs(const Candidate& candidate, reference::Shaker* shaker) {
+    for (const Place& place : places_) {
+      if (place.role != BufferRole::input && place.role != BufferRole::param) continue;
+      reference::Array array = made_up(place.type);
+      if (shaker != nullptr) {
+        array = shaker->shake(array, shaking_of(candidate.error.operand_ulps, place.type.dtype), 0);
+        reference::round_to_storage(array);
       }
+      const std::vector<uint32_t> words = reference::pack(array);
+      const std::span<const std::byte> bytes = std::as_bytes(std::span(words)).first(elements_bytes(place.type));
+      const Status status = place.role == BufferRole::input
+                                ? engine_.set_input(place.port, bytes)
+                                : engine_.weights().set(place.name, place.type.dtype, place.type.shape, bytes);
       if (!status.ok()) return status;
     }
-    return trial;
+    return {};
   }
 
   // One run, in seconds: of the device, or of the host where there are no timestamps.
@@ -184,15 +175,14 @@ class Trial {
     return seconds;
   }
 
-  absl::StatusOr<std::vector<TrialResult>> outputs() {
-    std::vector<TrialResult> read;
-    for (const Place& place : outputs_) {
-      TrialResult output = {place.type, {}};
-      output.bytes.resize(static_cast<size_t>(place.type.shape.count()) *
-                          static_cast<size_t>(bytes_of(place.type.dtype)));
-      if (output.bytes.empty()) continue;
-      if (Status status = engine_.get_output(place.port, output.bytes); !status.ok()) return status;
-      read.push_back(std::move(output));
+  absl::StatusOr<std::vector<reference::Array>> outputs() {
+    std::vector<reference::Array> read;
+    for (const Place& place : places_) {
+      if (place.role != BufferRole::output || place.type.shape.count() == 0) continue;
+      std::vector<uint32_t> words(storage_bytes(place.type.dtype, place.type.shape.count()) / 4);
+      const auto bytes = std::as_writable_bytes(std::span(words)).first(elements_bytes(place.type));
+      if (Status status = engine_.get_output(place.port, bytes); !status.ok()) return status;
+      read.push_back(reference::unpack(place.type.dtype, place.type.shape, words));
     }
     return read;
   }
@@ -200,10 +190,15 @@ class Trial {
  private:
   struct Place {
     int port = -1;
+    BufferRole role = BufferRole::input;
+    std::string name;
     TensorType type;
   };
+  static size_t elements_bytes(const TensorType& type) {
+    return static_cast<size_t>(type.shape.count()) * static_cast<size_t>(bytes_of(type.dtype));
+  }
   Engine engine_;
-  std::vector<Place> outputs_;
+  std::vector<Place> places_;
 };
 
 class Tuner {
@@ -260,7 +255,7 @@ class Tuner {
   absl::Status measure(const Candidate& candidate, TunedChoice& choice) {
     std::vector<std::string> order = candidate.variants;
     std::rotate(order.begin(), order.end() - 1, order.end());  // the simplest first: the others must agree with it
-    std::vector<TrialResult> expected;
+    Expected expected;
     double best = std::numeric_limits<double>::infinity();
     for (const std::string& variant : order) {
       if (time_is_over()) return absl::DeadlineExceededError("no time left");
@@ -304,9 +299,43 @@ class Tuner {
     return absl::OkStatus();
   }
 
+  // What the simplest variant gives, and what it gives when its operands are shaken by rounding, as often as needed.
+  struct Expected {
+    std::string variant;
+    std::vector<reference::Array> exact;
+    std::vector<std::vector<reference::Array>> samples;  // by output
+  };
+
+  absl::Status add_sample(const Candidate& candidate, Expected& expected) {
+    absl::StatusOr<Trial> trial = Trial::create(device_, candidate, expected.variant);
+    if (!trial.ok()) return trial.status();
+    reference::Shaker shaker(expected.samples.front().size());
+    if (Status status = trial->set_inputs(candidate, &shaker); !status.ok()) return status;
+    if (const absl::StatusOr<double> run = trial->run(); !run.ok()) return run.status();
+    absl::StatusOr<std::vector<reference::Array>> outputs = trial->outputs();
+    if (!outputs.ok()) return outputs.status();
+    for (size_t i = 0; i < outputs->size(); ++i) expected.samples[i].push_back(std::move((*outputs)[i]));
+    return absl::OkStatus();
+  }
+
+  // As verification does it (verify.h).
+  absl::Status check(const Candidate& candidate, const std::vector<reference::Array>& got, Expected& expected) {
+    for (size_t i = 0; i < got.size(); ++i) {
+      while (true) {
+        const reference::Comparison compared =
+            reference::compare(got[i], expected.exact[i], expected.samples[i], candidate.error.result_ulps);
+        if (compared.right()) break;
+        if (expected.samples[i].size() == reference::kSamples)
+          return absl::DataLossError(absl::StrCat("its result is wrong on this adapter: ", compared.text()));
+        if (absl::Status status = add_sample(candidate, expected); !status.ok()) return status;
+      }
+    }
+    return absl::OkStatus();
+  }
+
   // The best time of a variant that gives the expected results. `expected` is filled in by the first.
   absl::StatusOr<double> try_variant(const Candidate& candidate, const std::string& variant, double best,
-                                     std::vector<TrialResult>& expected) {
+                                     Expected& expected) {
     absl::StatusOr<Trial> trial = Trial::create(device_, candidate, variant);
     if (!trial.ok()) return trial.status();
     bool checked = false;
@@ -314,11 +343,12 @@ class Tuner {
       const absl::StatusOr<double> seconds = trial->run();
       if (!seconds.ok() || checked) return seconds;
       checked = true;  // after one run: later ones may have changed a state
-      absl::StatusOr<std::vector<TrialResult>> outputs = trial->outputs();
+      absl::StatusOr<std::vector<reference::Array>> outputs = trial->outputs();
       if (!outputs.ok()) return outputs.status();
-      if (expected.empty()) expected = *outputs;
-      for (size_t i = 0; i < expected.size(); ++i) {
-        if (!agree((*outputs)[i], expected[i])) return absl::DataLossError("its result is wrong on this adapter");
+      if (expected.variant.empty()) {
+        expected = {variant, *outputs, std::vector<std::vector<reference::Array>>(outputs->size())};
+      } else if (absl::Status status = check(candidate, *outputs, expected); !status.ok()) {
+        return status;
       }
       return seconds;
     };

@@ -2,58 +2,28 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <cstdlib>
 #include <filesystem>
-#include <random>
 #include <set>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "rlxgpu/compile/compile.h"
 #include "rlxgpu/compile/listing.h"
-#include "rlxgpu/load/mapped_file.h"
 #include "rlxgpu/load/onnx/model_def.h"
 #include "rlxgpu/load/onnx/onnx.h"
-#include "rlxgpu/reference/interpreter.h"
 #include "rlxgpu/runtime/calibration.h"
+#include "rlxgpu/tools/model_check.h"
+#include "rlxgpu/tools/model_input.h"
 #include "rlxgpu/tools/npy.h"
 #include "rlxgpu/tools/profile_table.h"
 
 namespace rlxgpu::tools {
 namespace {
 
-using onnx::ElementType;
 using onnx::HostTensor;
-
-absl::StatusOr<std::pair<std::string, std::string>> split_pair(const std::string& text, std::string_view option) {
-  const size_t at = text.find('=');
-  if (at == std::string::npos)
-    return absl::InvalidArgumentError(absl::StrCat(option, " ", text, ": NAME=VALUE is wanted"));
-  return std::pair(text.substr(0, at), text.substr(at + 1));
-}
-
-absl::StatusOr<onnx::LoadOptions> options_of(const ModelCommand& command) {
-  onnx::LoadOptions options;
-  for (const std::string& extent : command.extents) {
-    absl::StatusOr<std::pair<std::string, std::string>> pair = split_pair(extent, "--extent");
-    if (!pair.ok()) return pair.status();
-    if (!absl::SimpleAtoi(pair->second, &options.extents[pair->first]))
-      return absl::InvalidArgumentError(absl::StrCat("--extent ", extent, ": no number"));
-  }
-  for (const std::string& input : command.inputs) {
-    absl::StatusOr<std::pair<std::string, std::string>> pair = split_pair(input, "--input");
-    if (!pair.ok()) return pair.status();
-    Result<HostTensor> tensor = read_npy(pair->second);
-    if (!tensor.ok()) return tensor.status();
-    options.given.emplace(pair->first, *tensor);
-  }
-  return options;
-}
 
 std::string shape_text(const std::vector<int64_t>& shape) {
   std::string text = "[";
@@ -77,101 +47,12 @@ std::string bytes_text(uint64_t bytes) {
   return std::string(text.view());
 }
 
-// A model file, what it says, and the sizes that nobody gave.
-struct File {
-  MappedFile bytes;
-  onnx::ModelDef def;
-};
-absl::StatusOr<File> open(const std::string& path) {
-  Result<MappedFile> bytes = MappedFile::open(path);
-  if (!bytes.ok()) return bytes.status();
-  Result<onnx::ModelDef> def = onnx::parse_model(bytes->bytes(), std::filesystem::path(path).parent_path().string());
-  if (!def.ok()) return def.status();
-  return File{*std::move(bytes), *std::move(def)};
-}
-void fill_extents(const onnx::ModelDef& def, onnx::LoadOptions& options, std::ostream& err) {
-  for (const onnx::PortDef& port : def.graph.inputs) {
-    if (options.given.contains(port.name)) continue;
-    for (const onnx::PortDef::Extent& extent : port.shape) {
-      bool from_input = false;
-      for (const onnx::PortDef& other : def.graph.inputs) {
-        for (const onnx::PortDef::Extent& named : other.shape)
-          from_input = from_input || (options.given.contains(other.name) && named.symbol == extent.symbol);
-      }
-      if (extent.size >= 0 || extent.symbol.empty() || from_input || options.extents.contains(extent.symbol)) continue;
-      options.extents[extent.symbol] = 1;
-      err << "extent \"" << extent.symbol << "\" is taken as 1: --extent " << extent.symbol << "=N for another\n";
-    }
-  }
-}
-
-// Floats in [-1, 1], integers 0 or 1: small enough to be indices of almost anything.
-HostTensor random_tensor(const onnx::Port& port, std::mt19937& random) {
-  int64_t count = 1;
-  for (const int64_t extent : port.shape) count *= extent;
-  std::vector<double> values;
-  for (int64_t i = 0; i < count; ++i) {
-    const double unit = std::uniform_real_distribution<double>(0, 1)(random);
-    values.push_back(onnx::is_float(port.type) ? 2 * unit - 1 : unit < 0.5 ? 0 : 1);
-  }
-  if (port.type == ElementType::c64)
-    return HostTensor::of_bytes(port.type, port.shape, std::vector<std::byte>(static_cast<size_t>(count) * 8));
-  return HostTensor::of_numbers(port.type, port.shape, values);
-}
-
-reference::Array array_of(const HostTensor& tensor) {
-  reference::Array array(*onnx::carrier_of(tensor.type()), onnx::shape_of(tensor.shape()));
-  Result<std::vector<std::byte>> bytes = onnx::carried(tensor);
-  if (!bytes.ok()) return array;
-  const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(bytes->data()), bytes->size() / 4);
-  return reference::unpack(array.dtype, array.shape, words);
-}
-
-// What the ops' references give, against what the device gave. True: close enough.
-bool check_outputs(const onnx::Model& model, const onnx::HostTensors& given, const onnx::HostTensors& got,
-                   std::ostream& out) {
-  reference::Arrays data;
-  for (const onnx::Port& port : model.inputs) {
-    if (!port.graph_name.empty()) data[port.graph_name] = array_of(given.find(port.name)->second);
-  }
-  for (const onnx::Parameter& parameter : model.parameters) data[parameter.name] = array_of(parameter.elements);
-  const reference::Arrays exact = reference::run(model.graph.graph(), data, {.round = false});
-  const reference::Arrays stored = reference::run(model.graph.graph(), data);
-  bool right = true;
-  for (const onnx::Port& port : model.outputs) {
-    const reference::Array &want = exact.at(port.graph_name), &rounded = stored.at(port.graph_name),
-                           have = array_of(got.find(port.name)->second);
-    double worst = 0, allowed = 0, greatest = 0;
-    bool nan = false;
-    for (size_t i = 0; i < want.data.size(); ++i) {
-      if (std::isnan(want.data[i]) && std::isnan(have.data[i])) continue;
-      if (want.data[i] == have.data[i]) continue;
-      worst = std::max(worst, std::abs(want.data[i] - have.data[i]));
-      allowed = std::max(allowed, std::abs(want.data[i] - rounded.data[i]));
-      nan = nan || std::isnan(want.data[i]) != std::isnan(have.data[i]);
-      greatest = std::max(greatest, std::abs(want.data[i]));
-    }
-    // Rounding every value to its type is the measure for what the device may differ by.
-    allowed = 8 * allowed + 1e-6 * greatest;
-    const bool close = worst <= allowed && !nan;
-    right = right && close;
-    out << absl::StrFormat("check     %s differs from the double reference by at most %.1e (storage allows %.1e): %s\n",
-                           port.name, worst, allowed, close ? "right" : "WRONG");
-  }
-  return right;
-}
-
-int fail(const absl::Status& status, std::ostream& err) {
-  err << status.message() << "\n";
-  return absl::IsInvalidArgument(status) || absl::IsUnimplemented(status) || absl::IsNotFound(status) ? 1 : 2;
-}
-
 }  // namespace
 
 int inspect_command(const InspectCommand& command, std::ostream& out, std::ostream& err) {
   absl::StatusOr<onnx::LoadOptions> options = options_of(command);
   if (!options.ok()) return err << options.status().message() << "\n", 2;
-  absl::StatusOr<File> file = open(command.model);
+  absl::StatusOr<ModelFile> file = open_model(command.model);
   if (!file.ok()) return fail(file.status(), err);
   const onnx::GraphDef& graph = file->def.graph;
   std::set<std::string> constants;
@@ -232,19 +113,9 @@ int inspect_command(const InspectCommand& command, std::ostream& out, std::ostre
 }
 
 int run_command(const RunCommand& command, std::ostream& out, std::ostream& err) {
-  absl::StatusOr<onnx::LoadOptions> options = options_of(command);
-  if (!options.ok()) return err << options.status().message() << "\n", 2;
-  absl::StatusOr<File> file = open(command.model);
-  if (!file.ok()) return fail(file.status(), err);
-  for (const auto& [name, tensor] : options->given) {
-    const auto& ports = file->def.graph.inputs;
-    if (std::none_of(ports.begin(), ports.end(), [&](const onnx::PortDef& port) { return port.name == name; })) {
-      return err << "the model has no input \"" << name << "\"\n", 2;
-    }
-  }
-  fill_extents(file->def, *options, err);
-  Result<onnx::Model> model = onnx::load(command.model, *options);
-  if (!model.ok()) return fail(model.status(), err);
+  LoadedModel loaded;
+  if (const int code = load_model(command, command.seed, err, loaded); code != 0) return code;
+  const onnx::Model* const model = &loaded.model;
   Result<Device> device = open_device({.adapter = command.adapter});
   if (!device.ok()) return err << device.status().ToString() << "\n", 1;
   DynamicOptions dynamic;
@@ -261,11 +132,10 @@ int run_command(const RunCommand& command, std::ostream& out, std::ostream& err)
                          static_cast<double>(engine.device_bytes()) * 1e-6)
       << std::flush;
 
-  std::mt19937 random(static_cast<uint32_t>(command.seed));
-  onnx::HostTensors given = options->given, got;
+  onnx::HostTensors got;
   for (const onnx::Port& port : model->inputs) {
-    if (!given.contains(port.name)) given.emplace(port.name, random_tensor(port, random));
-    if (Status status = session->set(port.name, given.find(port.name)->second); !status.ok()) return fail(status, err);
+    if (Status status = session->set(port.name, loaded.inputs.find(port.name)->second); !status.ok())
+      return fail(status, err);
   }
   double best = 0;
   for (int64_t run = 0; run < std::max<int64_t>(command.runs, 1) + 1; ++run) {  // the first one has drivers compile
@@ -307,7 +177,12 @@ int run_command(const RunCommand& command, std::ostream& out, std::ostream& err)
       out << "trace     " << command.trace << "\n";
     }
   }
-  return !command.check || check_outputs(*model, given, got, out) ? 0 : 1;
+  if (!command.check) return 0;
+  ModelReference reference(loaded);
+  const bool right = check_outputs(reference, got, out, err);
+  Result<std::vector<StepVerdict>> steps = verify_steps(*device, loaded, dynamic.sizes, err);
+  if (!steps.ok()) return fail(steps.status(), err);
+  return report_steps(*steps, *model, out) && right ? 0 : 1;
 }
 
 }  // namespace rlxgpu::tools

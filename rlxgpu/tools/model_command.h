@@ -10,14 +10,11 @@
 #include <cstdint>
 #include <ostream>
 #include <string>
-#include <vector>
+
+#include "rlxgpu/tools/model_input.h"
 
 namespace rlxgpu::tools {
 
-struct ModelCommand {
-  std::string model;
-  std::vector<std::string> extents, inputs;  // "name=4", "name=file.npy"
-};
 struct InspectCommand : ModelCommand {
   bool program = false;  // the listing, too
 };

@@ -7,6 +7,7 @@
 #include "rlxgpu/tools/calibrate.h"
 #include "rlxgpu/tools/check_command.h"
 #include "rlxgpu/tools/devices.h"
+#include "rlxgpu/tools/doctor_command.h"
 #include "rlxgpu/tools/model_command.h"
 #include "rlxgpu/tools/plot.h"
 #include "rlxgpu/tools/program_command.h"
@@ -90,6 +91,15 @@ int main(int argc, char** argv) {
   };
   model_options(inspects, inspect);
   inspects->add_flag("--program", inspect.program, "List the program, too");
+  rlxgpu::tools::DoctorCommand doctor;
+  CLI::App* doctors = app.add_subcommand(
+      "doctor",
+      "Run an ONNX model and compare every step with its simplest kernel or reference: which one is wrong here");
+  model_options(doctors, doctor);
+  doctors->add_flag("--baked", doctor.baked, "Only kernels with their sizes in them; without it, both kinds");
+  doctors->add_flag("--free", doctor.free, "Only kernels that read their sizes");
+  doctors->add_option("--seed", doctor.seed, "Of random inputs");
+  doctors->add_option("--adapter", doctor.adapter, "Part of the adapter's name; without it, all of this machine");
   model_options(runs, run);
   runs->add_option("--output-dir", run.output_dir, "Write every output there, as NAME.npy");
   runs->add_flag("--profile", run.profile, "Print what each step took on the device");
@@ -116,6 +126,7 @@ int main(int argc, char** argv) {
   if (*plots) return rlxgpu::tools::plot_command(plot, std::cout, std::cerr);
   if (*spectrograms) return rlxgpu::tools::spectrogram_command(spectrogram, std::cout, std::cerr);
   if (*inspects) return rlxgpu::tools::inspect_command(inspect, std::cout, std::cerr);
+  if (*doctors) return rlxgpu::tools::doctor_command(doctor, std::cout, std::cerr);
   if (*runs) return rlxgpu::tools::run_command(run, std::cout, std::cerr);
   if (*transcribes)
     return rlxgpu::tools::transcribe_command(transcribe, std::cout, std::cerr, isatty(STDERR_FILENO) != 0);

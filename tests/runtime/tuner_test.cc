@@ -15,6 +15,7 @@
 #include "kernels/movement/movement.h"
 #include "rlxgpu/executable.h"
 #include "rlxgpu/runtime/switches.h"
+#include "tests/runtime/hasty_sum.h"
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
 
@@ -221,6 +222,19 @@ TEST_CASE("a variant that gives wrong results is not used, however fast", "[gpu]
   REQUIRE(executable->set("x", std::vector<float>(64, 1.5f)).ok());
   executable->run();
   CHECK(*executable->get<float>("y") == std::vector<float>(64, 3.0f));
+}
+
+TEST_CASE("nor is one whose sum is wrong by a few ten-thousandths in one place", "[gpu][tuning]") {
+  const Folder folder;
+  const Device device = folder.open();
+  for (const int64_t millionths : {0, 300}) {
+    DynamicGraph graph;
+    graph->output("y", hasty_sum(graph->input("x", f32, {64, 40}), millionths));
+    const Result<TuneReport> report = tune(device, graph.graph(), {.runs = 1});
+    REQUIRE(report.ok());
+    REQUIRE(report->measured.size() == 1);
+    CHECK((report->measured[0].choice.microseconds.at("hasty") > 0) == (millionths == 0));
+  }
 }
 
 // The same, with a wrong variant that has a probe.

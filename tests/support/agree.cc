@@ -22,16 +22,6 @@ std::string message_of(const Build& build) {
   return error.substr(error.find(": ") + 2);
 }
 
-std::vector<uint32_t> pack(const reference::Array& array) {
-  const DType dtype = array.dtype == c64 ? f32 : array.dtype;
-  const auto lanes = static_cast<size_t>(per_word(dtype));
-  std::vector<uint32_t> words((array.data.size() + lanes - 1) / lanes);
-  for (size_t i = 0; i < array.data.size(); ++i) {
-    words[i / lanes] |= word_of(array.data[i], dtype) << (32 / lanes * (i % lanes)) % 32;
-  }
-  return words;
-}
-
 reference::Array random_array(DType dtype, const Shape& shape, std::mt19937& random) {
   reference::Array array(dtype, shape);
   for (double& v : array.data) {

@@ -37,8 +37,7 @@ struct Agreement {
   bool device_only = false;  // no plan for any device, where drivers take long to compile
 };
 
-// Elements in storage layout.
-std::vector<uint32_t> pack(const reference::Array& array);
+using reference::pack;
 
 reference::Array random_array(DType dtype, const Shape& shape, std::mt19937& random);
 

@@ -5,12 +5,14 @@
 //
 // Without an adapter the test is skipped with the reason; it fails where RLXGPU_REQUIRE_GPU is set. Kernels are
 // validated before they run (validate.h), so that Dawn need not look at their SPIR-V once more. What was tuned on this
-// machine does not matter.
+// machine does not matter. RLXGPU_ROBUSTNESS=0 leaves out the checks that Dawn adds to kernels, so that drivers compile
+// other code (./dev test --all).
 #ifndef RLXGPU_TESTS_SUPPORT_GPU_H_
 #define RLXGPU_TESTS_SUPPORT_GPU_H_
 
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "catch2/catch_test_macros.hpp"
@@ -30,6 +32,8 @@ inline Device open_or_skip(const DeviceOptions& options) {
 inline Device open_validating(DeviceOptions options) {
   options.tuning = false;
   options.disable_toggles = {"enable_spirv_validation"};
+  const char* const robustness = std::getenv("RLXGPU_ROBUSTNESS");
+  if (robustness != nullptr && std::string_view(robustness) == "0") options.enable_toggles = {"disable_robustness"};
   options.inspect = validate_kernels;
   return open_or_skip(options);
 }

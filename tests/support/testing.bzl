@@ -1,7 +1,6 @@
 """unit_test and gpu_test: cc_test and rlxgpu_gpu_test, made to be waited for less.
 
-Clang reads once what most tests include (common.h), and compiles a test in a quarter of the time. Lavapipe does not optimise
-kernels (many_kernels) unless a test asks for it.
+Clang reads once what most tests include (common.h), and compiles a test in a quarter of the time.
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_test")
@@ -34,7 +33,7 @@ def unit_test(name, deps, srcs = [], copts = [], **kwargs):
     """
     cc_test(name = name, deps = _sources_of(name, srcs, copts, deps), **kwargs)
 
-def gpu_test(name, deps, srcs = [], copts = [], many_kernels = True, **kwargs):
+def gpu_test(name, deps, srcs = [], copts = [], **kwargs):
     """A program that runs on every adapter.
 
     Args:
@@ -42,7 +41,6 @@ def gpu_test(name, deps, srcs = [], copts = [], many_kernels = True, **kwargs):
       deps: as for rlxgpu_gpu_test.
       srcs: as for rlxgpu_gpu_test.
       copts: as for rlxgpu_gpu_test.
-      many_kernels: as for rlxgpu_gpu_test; false where kernels run for long, or are to be those that users have.
       **kwargs: what else rlxgpu_gpu_test takes.
     """
-    rlxgpu_gpu_test(name = name, deps = _sources_of(name, srcs, copts, deps), many_kernels = many_kernels, **kwargs)
+    rlxgpu_gpu_test(name = name, deps = _sources_of(name, srcs, copts, deps), **kwargs)

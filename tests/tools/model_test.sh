@@ -1,5 +1,5 @@
 #!/bin/bash
-# `rlxgpu inspect` and `rlxgpu run` on models of ONNX's suite.
+# `rlxgpu inspect`, `rlxgpu run` and `rlxgpu doctor` on models of ONNX's suite.
 #
 #   model_test.sh RLXGPU
 set -uo pipefail
@@ -20,6 +20,10 @@ lstm=$data/node/test_lstm_defaults/model.onnx softmax=$data/node/test_softmax_ex
 expect 0 "ops     LSTM 1" inspect "$lstm"
 expect 0 "recurrent/f32" inspect "$lstm" --program
 expect 0 "right" run "$lstm" --check
+expect 0 "compared one by one: all right" run "$lstm" --check
+expect 0 "verdict   every step is right" doctor "$lstm"
+expect 0 "with their sizes baked" doctor "$softmax" --baked
+expect 1 "No such file" doctor "$data/none.onnx"
 expect 0 "MB of weights, " run "$lstm"
 expect 0 'the node that computes "Y_h"' run "$lstm" --profile
 expect 0 "trace" run "$lstm" --trace "$TEST_TMPDIR/trace.json"
