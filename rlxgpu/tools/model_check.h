@@ -1,8 +1,8 @@
 // Whether a model's results are right: its outputs against the double reference, and every step by itself.
 //
-//   check_outputs(loaded, got, out, err)                          // "check     y ...: right"
-//   report_steps(*verify_steps(device, loaded, sizes, err), loaded.model, out)   // "steps     37 compared one by one:
-//   all right"
+//   check_outputs(loaded, got, out, err);                                // "check     y differs ...: right"
+//   auto steps = verify_steps(device, loaded, sizes, err);
+//   report_steps(*steps, loaded.model, out);                             // "steps     37 compared ...: all right"
 #ifndef RLXGPU_TOOLS_MODEL_CHECK_H_
 #define RLXGPU_TOOLS_MODEL_CHECK_H_
 
@@ -22,8 +22,8 @@ namespace rlxgpu::tools {
 // are evaluated again with every op as wrong as rounding makes it (reference/comparison.h). Slow; `err` has a bar.
 bool check_outputs(const LoadedModel& loaded, const onnx::HostTensors& got, std::ostream& out, std::ostream& err);
 
-// One run with verification (runtime/verify.h). Steps that are wrong are no error here; DataLoss is one of a program that
-// prepares weights.
+// One run with verification (runtime/verify.h). Steps that are wrong are no error here; DataLoss is one of a program
+// that prepares weights.
 Result<std::vector<StepVerdict>> verify_steps(const Device& device, const LoadedModel& loaded, Sizes sizes,
                                               std::ostream& err);
 
