@@ -128,6 +128,7 @@ inline constexpr OpDef kLogSoftmax{
     .absorbs_after = true,
     .cost = softmax_cost,
     .reference = log_softmax_reference,
+    .accuracy = {8, 0x1p-22},  // of the logarithm of a sum near 1
 };
 
 constexpr Tensor softmax(Tensor x, int axis = -1, Site site = std::source_location::current()) {

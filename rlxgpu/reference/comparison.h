@@ -97,7 +97,7 @@ class Comparer {
         ++result.unsure;
         continue;
       }
-      result.unsure += std::isinf(bound) || (deviation_[i] > 0.25 * std::fabs(exact_.data[i]) && jumps(i));
+      result.unsure += jumps(i);
       const double excess = by == 0 ? 0 : bound > 0 ? by / bound : std::numeric_limits<double>::infinity();
       if (std::isinf(bound)) continue;
       if (excess > worst) worst = excess, result.worst = element(got, i, bound);
@@ -151,17 +151,22 @@ class Comparer {
       pooled.push_back(magnitude);
       if (pool.size() >= kEnough) close();
     }
-    if (pool.empty()) return;
-    const double before = last;
-    const std::vector<int> rest = pooled;
-    close();
-    for (const int magnitude : rest) usual_[magnitude] = std::max(usual_[magnitude], before);
+    if (!pool.empty()) {
+      const double before = last;
+      const std::vector<int> rest = pooled;
+      close();
+      for (const int magnitude : rest) usual_[magnitude] = std::max(usual_[magnitude], before);
+    }
+    for (const auto& [magnitude, deviation] : usual_) largest_usual_ = std::max(largest_usual_, deviation);
   }
   double usual(size_t i) const {
     const auto found = usual_.find(magnitude_of(i));
     return found == usual_.end() ? 0 : found->second;
   }
-  bool jumps(size_t i) const { return deviation_[i] > 64 * (usual(i) + storage_ulp(exact_.data[i], exact_.dtype)); }
+  // Off by far more than is usual for elements of any size.
+  bool jumps(size_t i) const {
+    return deviation_[i] > 64 * (largest_usual_ + storage_ulp(exact_.data[i], exact_.dtype));
+  }
   double bound_of(size_t i, double deviation) const {
     if (samples_.empty()) return 0;
     const double shown = kSafety * (deviation + usual(i)), x = exact_.data[i];
@@ -196,6 +201,7 @@ class Comparer {
   double ulps_;
   std::vector<double> deviation_, second_;  // by element: the largest, and the largest but one
   std::map<int, double> usual_;
+  double largest_usual_ = 0;
   size_t surprises_ = 0;  // of the sample that has most
   double largest_surprise_ = 0;
 };

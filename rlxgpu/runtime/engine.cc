@@ -226,6 +226,19 @@ Status Engine::get_output(int port, std::span<std::byte> out) {
   return state_->device->read(output.slice.buffer, output.slice.offset, out);
 }
 
+std::string StepVerdict::text() const {
+  std::string text = absl::StrCat("step ", step, ", ", label,
+                                  kind == Kind::wrong        ? ", is wrong: "
+                                  : kind == Kind::unverified ? ", was not verified: "
+                                                             : ", is right: ",
+                                  call);
+  if (!findings.empty()) absl::StrAppend(&text, ": ", findings);
+  if (!against.empty()) absl::StrAppend(&text, " (by ", against, ")");
+  if (!file.empty()) absl::StrAppend(&text, ", ", file, ":", line);
+  if (!way_out.empty()) absl::StrAppend(&text, "; ", way_out, " avoids it");
+  return text;
+}
+
 std::vector<StepVerdict> Engine::verdicts() const {
   return state_ && state_->checker ? state_->checker->verdicts() : std::vector<StepVerdict>();
 }

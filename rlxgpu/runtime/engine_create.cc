@@ -215,11 +215,8 @@ class Creator {
         const StepBinding& binding = program_.bindings[static_cast<size_t>(step.bindings.first + i)];
         const auto kernel = static_cast<size_t>(step.kernel);
         const bool known = kernel < program_.kernels.specs.size() && program_.kernels.specs[kernel].bindings.count > i;
-        if (known &&
-            !slice(program_.kernels.bindings, program_.kernels.specs[kernel].bindings)[static_cast<size_t>(i)].raw)
-          continue;
-        made.raw_bytes =
-            std::max<uint64_t>(made.raw_bytes, program_.tensors[static_cast<size_t>(binding.tensor)].bytes);
+        if (known && !slice(program_.kernels.bindings, program_.kernels.specs[kernel].bindings)[static_cast<size_t>(i)].raw) continue;
+        made.raw_bytes = std::max<uint64_t>(made.raw_bytes, program_.tensors[static_cast<size_t>(binding.tensor)].bytes);
       }
     }
     return absl::OkStatus();
@@ -312,7 +309,7 @@ class Creator {
 }  // namespace
 
 Result<Engine> Engine::create(const Device& device, const ProgramView& program,
-                              std::span<const std::string_view> kernels, const EngineOptions& options) {
+                                      std::span<const std::string_view> kernels, const EngineOptions& options) {
   if (!device) return device.status();
   if (absl::Status status = device.state()->loss_status(); !status.ok()) return status;
   if (!device.target().covers(program.target)) {
@@ -325,8 +322,7 @@ Result<Engine> Engine::create(const Device& device, const ProgramView& program,
   auto state = std::make_shared<EngineState>();
   state->device = device.state();
   state->label = options.label.empty() ? "engine" : options.label;
-  if (switches().listing)
-    switches().say(absl::StrCat(state->label, ": ", absl::StripTrailingAsciiWhitespace(listing(program).view())));
+  if (switches().listing) switches().say(absl::StrCat(state->label, ": ", absl::StripTrailingAsciiWhitespace(listing(program).view())));
   state->weights = options.weights ? options.weights : Weights(device);
   state->states = options.states ? options.states : States(device);
   if (state->weights.store()->device() != device.state() || state->states.store()->device() != device.state()) {

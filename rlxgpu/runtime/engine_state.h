@@ -65,7 +65,7 @@ struct EngineStep {
   double flops = 0, bytes = 0;
   uint64_t raw_bytes = 0;  // of the largest buffer that the kernel declares itself, perhaps with its size
   std::vector<std::pair<uint32_t, Slice>> constants;  // by binding
-  std::vector<WrittenTensor> writes;                  // empty unless Switches::reads_steps()
+  std::vector<WrittenTensor> writes;  // empty unless Switches::reads_steps()
 };
 
 struct EngineState;

@@ -20,8 +20,7 @@
 #include "rlxgpu/runtime/simplest_variant.h"
 #include "rlxgpu/runtime/switches.h"
 
-namespace rlxgpu {
-namespace internal {
+namespace rlxgpu::internal {
 namespace {
 
 using reference::Array;
@@ -356,19 +355,4 @@ std::shared_ptr<StepChecker> make_verifier(const Device& device, const Target& t
   return std::make_shared<Verifier>(device, target, std::move(origin), program);
 }
 
-}  // namespace internal
-
-std::string StepVerdict::text() const {
-  std::string text = absl::StrCat("step ", step, ", ", label,
-                                  kind == Kind::wrong        ? ", is wrong: "
-                                  : kind == Kind::unverified ? ", was not verified: "
-                                                             : ", is right: ",
-                                  call);
-  if (!findings.empty()) absl::StrAppend(&text, ": ", findings);
-  if (!against.empty()) absl::StrAppend(&text, " (by ", against, ")");
-  if (!file.empty()) absl::StrAppend(&text, ", ", file, ":", line);
-  if (!way_out.empty()) absl::StrAppend(&text, "; ", way_out, " avoids it");
-  return text;
-}
-
-}  // namespace rlxgpu
+}  // namespace rlxgpu::internal

@@ -87,7 +87,7 @@ bool check_outputs(ModelReference& reference, const onnx::HostTensors& got, std:
                            model.outputs[k].name, std::abs(output.worst.got - output.worst.expected),
                            output.worst.bound, output.right() ? "right" : absl::StrCat("WRONG in ", output.text()));
     if (output.unsure > 0)
-      out << absl::StrFormat(" (what %d of %d elements are hangs on a rounding)", output.unsure, output.count);
+      out << absl::StrFormat(" (elements that jump by rounding: %d of %d)", output.unsure, output.count);
     out << "\n";
   }
   return right;
@@ -130,7 +130,7 @@ bool report_steps(const std::vector<StepVerdict>& steps, const onnx::Model& mode
   out << absl::StrFormat("steps     %d compared one by one: %s", steps.size() - unverified,
                          wrong == 0 ? "all right" : absl::StrCat(wrong, " WRONG"));
   if (unverified > 0) out << absl::StrFormat(", %d could not be", unverified);
-  if (unsure > 0) out << absl::StrFormat(" (what %d elements are hangs on a rounding)", unsure);
+  if (unsure > 0) out << absl::StrFormat(" (elements that jump by rounding: %d)", unsure);
   out << "\n";
   if (!ways_out.empty()) out << "way out   RLXGPU_FORBID=" << absl::StrJoin(ways_out, ",") << "\n";
   return wrong == 0;

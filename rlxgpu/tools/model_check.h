@@ -1,9 +1,9 @@
 // Whether a model's results are right: its outputs against the double reference, and every step by itself.
 //
-//   ModelReference reference(loaded);                              // for as many runs as one likes
-//   check_outputs(reference, got, out, err)                       // "check     y ...: right"
-//   report_steps(*verify_steps(device, loaded, sizes, err), loaded.model, out)   // "steps     37 compared one by one:
-//   all right"
+//   ModelReference reference(loaded);                     // for as many runs as one likes
+//   check_outputs(reference, got, out, err);              // "check     y differs ...: right"
+//   auto steps = verify_steps(device, loaded, sizes, err);
+//   report_steps(*steps, loaded.model, out);              // "steps     37 compared ...: all right"
 #ifndef RLXGPU_TOOLS_MODEL_CHECK_H_
 #define RLXGPU_TOOLS_MODEL_CHECK_H_
 

@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "rlxgpu/graph/graph.h"
+#include "rlxgpu/reference/comparison.h"
+#include "rlxgpu/reference/shaker.h"
 #include "tests/fuzz/data.h"
 #include "tests/fuzz/evaluate.h"
 #include "tests/fuzz/random.h"
@@ -30,17 +32,8 @@ struct Expected {
   std::vector<double> bound;  // by element (c64: by part); infinite when skipped
 };
 
-inline double storage_ulp(double value, DType dtype) {
-  const double relative = dtype == f16 ? 0x1p-10 : dtype == bf16 ? 0x1p-7 : 0x1p-23;
-  const double least = dtype == f16 ? 0x1p-24 : 0x1p-126;
-  return std::max(relative * std::fabs(value), least);
-}
-
-// Not a number, or the same infinity, or finite: what must agree whatever the bound.
-inline bool same_kind(double a, double b) {
-  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
-  return std::isinf(a) || std::isinf(b) ? a == b : true;
-}
+using reference::same_kind;
+using reference::storage_ulp;
 
 inline double typical_magnitude(const Array& array) {
   double sum = 0, count = 0;
@@ -60,7 +53,8 @@ inline std::vector<Expected> estimate_errors(const Graph& graph, uint64_t seed) 
   }
   Random random(seed_for(seed, "samples"));
   for (int sample = 0; sample < kSamples; ++sample) {
-    Evaluator shaken(graph, seed, &random);
+    reference::Shaker shaker(random.next());
+    Evaluator shaken(graph, seed, &shaker);
     shaken.run();
     for (size_t k = 0; k < expected.size(); ++k) {
       const Array& y = shaken.value(graph.outputs[k].value);

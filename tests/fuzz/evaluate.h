@@ -2,33 +2,29 @@
 // every op as wrong as it may be (op_error.h).
 //
 //   Evaluator exact(graph, seed);               exact.run();     exact.value(graph.outputs[0].value)
-//   Evaluator shaken(graph, seed, &random);     shaken.run();    // one possible outcome on a device
+//   Evaluator shaken(graph, seed, &shaker);     shaken.run();    // one possible outcome on a device
 //
-// Exact: every result is rounded to its storage type, as reference::run does. Shaken: results of f16 and bf16
-// are rounded or not by chance, since a fused kernel keeps them in f32; or, in half of the outcomes, all are off
-// by up to half an ulp, since one rounding may hide another. Tensors have their present extents. run() may be
-// called again after the graph has grown.
+// Exact: every result is rounded to its storage type, as reference::run does. Shaken: as rlxgpu/reference/shaker.h
+// does. Tensors have their present extents. run() may be called again after the graph has grown.
 #ifndef RLXGPU_TESTS_FUZZ_EVALUATE_H_
 #define RLXGPU_TESTS_FUZZ_EVALUATE_H_
 
-#include <cmath>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "rlxgpu/graph/graph.h"
 #include "rlxgpu/reference/call.h"
-#include "rlxgpu/reference/interpreter.h"
+#include "rlxgpu/reference/shaker.h"
+#include "rlxgpu/reference/storage.h"
 #include "tests/fuzz/data.h"
 #include "tests/fuzz/op_error.h"
-#include "tests/fuzz/random.h"
 
 namespace rlxgpu::fuzz {
 
 class Evaluator {
  public:
-  Evaluator(const Graph& graph, uint64_t seed, Random* shake = nullptr)
-      : graph_(graph), seed_(seed), shake_(shake), blurs_(shake != nullptr && shake->chance(0.5)) {}
+  Evaluator(const Graph& graph, uint64_t seed, reference::Shaker* shaker = nullptr)
+      : graph_(graph), seed_(seed), shaker_(shaker) {}
 
   void run() {
     values_.resize(graph_.values.size());
@@ -88,66 +84,15 @@ class Evaluator {
     }
     for (int k = 0; k < node.operands.count; ++k) call.operands.push_back(&value(graph_.operand(node, k)));
 
-    const OpError error = error_of(call);
-    std::vector<Array> shaken;
-    if (shake_ != nullptr && error.operand_ulps > 0) {
-      for (const Array* operand : call.operands) shaken.push_back(shake_array(*operand, error.operand_ulps, 0));
-      for (size_t k = 0; k < shaken.size(); ++k) call.operands[k] = &shaken[k];
-    }
-    node.op->reference(call);
-    for (Array* result : call.results) finish(*result, error);
-  }
-
-  void finish(Array& result, const OpError& error) {
-    if (shake_ != nullptr && error.result_ulps > 0) {
-      Array shaken = shake_array(result, error.result_ulps, error.absolute + 0x1p-126);
-      for (size_t i = 0; error.rounds && i < result.data.size(); ++i) {  // a cast keeps what f32 can hold
-        if (rounded(result.data[i], f32) == result.data[i]) shaken.data[i] = result.data[i];
-      }
-      result = std::move(shaken);
-    }
-    if (shake_ != nullptr && error.fragile && shake_->chance(0.5)) {
-      for (double& element : result.data) {
-        if (!std::isfinite(element)) element = 1;
-      }
-    }
-    if (result.dtype == f32 || !is_float(result.dtype) || shake_ == nullptr || error.rounds) {
-      reference::round_to_storage(result);
-    } else {
-      round_by_chance(result);
-    }
-  }
-
-  void round_by_chance(Array& result) {
-    const bool store = shake_->chance(0.5);
-    const double half_ulp = result.dtype == f16 ? 0x1p-11 : 0x1p-8;
-    for (double& element : result.data) {
-      element = rounded(element, f32);  // registers
-      const double whole = rounded(element, result.dtype);
-      if (blurs_ && std::isfinite(whole) && whole != element) {
-        element += shake_->pick({-1.0, 1.0}) * half_ulp * std::fabs(element);
-      } else if (store || !std::isfinite(whole)) {
-        element = whole;
-      }
-    }
-  }
-
-  // Every float a little off: by chance a little or as far as possible.
-  Array shake_array(const Array& array, double ulps, double absolute) {
-    Array result = array;
-    if (!is_float(array.dtype) && array.dtype != c64) return result;
-    const bool far = shake_->chance(0.5);
-    for (double& element : result.data) {
-      const double by = far ? shake_->pick({-1.0, 1.0}) : shake_->real(-1, 1);
-      if (std::isfinite(element)) element += by * (ulps * 0x1p-23 * std::fabs(element) + absolute);
-    }
-    return result;
+    const auto by_reference = [](reference::Call& given) { given.op->reference(given); };
+    if (shaker_ != nullptr) return shaker_->evaluate(call, fuzz::error_of(call), by_reference);
+    by_reference(call);
+    for (Array* result : call.results) reference::round_to_storage(*result);
   }
 
   const Graph& graph_;
   uint64_t seed_;
-  Random* shake_;
-  bool blurs_;
+  reference::Shaker* shaker_;
   std::vector<Array> values_;
   size_t done_ = 0;  // nodes
 };

@@ -1,8 +1,5 @@
-// OpError: how far a device's result of one op may lie from the reference's, given the same operands.
-//
-// In ulps of f32, in which everything is computed: of the result, and of the operands, which stands for
-// rounding inside the op that a result near zero does not show (a sum of n terms, a b + c, a complex
-// product). Zero for ops that only choose or move numbers: there a device has to agree exactly.
+// error_of: how far a device's result of one op may lie from the reference's, given the same operands
+// (rlxgpu/reference/op_error.h). Tighter than what the library grants an op that it knows nothing of.
 #ifndef RLXGPU_TESTS_FUZZ_OP_ERROR_H_
 #define RLXGPU_TESTS_FUZZ_OP_ERROR_H_
 
@@ -30,16 +27,11 @@
 #include "kernels/sort/sort.h"
 #include "rlxgpu/graph/op.h"
 #include "rlxgpu/reference/call.h"
+#include "rlxgpu/reference/op_error.h"
 
 namespace rlxgpu::fuzz {
 
-struct OpError {
-  double operand_ulps = 0;
-  double result_ulps = 0;
-  double absolute = 0;
-  bool rounds = false;   // to its storage type in a fused kernel, too
-  bool fragile = false;  // WGSL lets drivers reckon that nothing is infinite or NaN: x - x is 0, x / 0 anything
-};
+using reference::OpError;
 
 // Ops whose inside the operands' rounding stands for, and ops that drivers rewrite.
 inline bool is_one_of(const OpDef& op, std::initializer_list<const OpDef*> ops) {
@@ -112,7 +104,7 @@ inline OpError error_of_kernel(const reference::Call& call) {
     return {};
   const bool exponential =
       is_one_of(op, {&kSoftmax, &kLogSoftmax, &kLogSumExp, &kAttention, &kGatedMatmul, &kNormedLinear});
-  return {.operand_ulps = 0.5 + 0.5 * std::sqrt(terms_of(call)),
+  return {.operand_ulps = 0.5 + 0.5 * std::sqrt(fuzz::terms_of(call)),
           .result_ulps = exponential ? 6.0 : 1.0,
           .absolute = exponential ? 4 * 0x1p-24 : 0.0};
 }
