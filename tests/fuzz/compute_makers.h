@@ -29,10 +29,9 @@ inline Tensor make_float_unary(Generator& f) {
   return apply(op, {x}, kHere);
 }
 
-inline Tensor make_activation(Generator& f) {
+inline Tensor activate(Generator& f, Tensor x) {
   static constexpr const OpDef* kOps[] = {&kRelu,     &kSigmoid,    &kSilu, &kGelu, &kGeluTanh,
                                           &kSoftplus, &kLogSigmoid, &kMish, &kSelu, &kHardSwish};
-  const Tensor x = f.any_float();
   switch (f.random.below(6)) {
     case 0:
       return leaky_relu(x, 0.1f);
@@ -44,6 +43,8 @@ inline Tensor make_activation(Generator& f) {
       return apply(*f.random.pick(kOps), {x}, kHere);
   }
 }
+
+inline Tensor make_activation(Generator& f) { return activate(f, f.any_float()); }
 
 inline Tensor make_arithmetic(Generator& f) {
   static constexpr const OpDef* kOps[] = {&kAdd, &kAdd, &kSub, &kSub, &kMul, &kMul,  &kMul,

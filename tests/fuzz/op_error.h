@@ -15,6 +15,7 @@
 #include "kernels/elementwise/accuracy.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/matmul/gated.h"
+#include "kernels/matmul/grouped.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/movement/generate.h"
 #include "kernels/norm/norm.h"
@@ -81,7 +82,7 @@ inline OpError error_of_map(const reference::Call& call) {
 // Terms that make one number of the result.
 inline double terms_of(const reference::Call& call) {
   const Shape& shape = call.operand(0).shape;
-  if (is_one_of(*call.op, {&kMatmul, &kGatedMatmul, &kNormedLinear}))
+  if (is_one_of(*call.op, {&kMatmul, &kGatedMatmul, &kGroupedMatmul, &kNormedLinear}))
     return static_cast<double>(shape[shape.rank() - 1]);
   if (call.op == &kConv)
     return static_cast<double>(call.operand(1).count()) / static_cast<double>(call.operand(1).shape[0]);
