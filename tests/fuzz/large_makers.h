@@ -63,7 +63,7 @@ inline Tensor reshaped_layer(Generator& f, Tensor y, const Image& image) {
 inline Tensor beside_layer(Generator& f, Tensor y) {
   const int rank = y.shape().rank();
   const int64_t kind = f.random.below(8);
-  const int one = static_cast<int>(f.random.between(rank > 2 ? 1 : 0, rank - 1));
+  const int one = rank > 2 && f.random.chance(0.5) ? 1 : static_cast<int>(f.random.below(rank));
   Shape shape;
   for (int axis = 0; axis < rank; ++axis) {
     const bool along = kind < 5 ? axis == one : kind == 5 || f.random.chance(0.5);
@@ -72,8 +72,13 @@ inline Tensor beside_layer(Generator& f, Tensor y) {
   return f.source(y.dtype(), shape, 0.6);
 }
 
-// Up to four of: bias, residual, activation, a factor, another shape.
-inline Tensor finish_layer(Generator& f, Tensor y, const Image& image) {
+inline Tensor with_residual(Generator& f, Tensor y) {
+  const Tensor x = f.source(y.dtype(), y.shape());
+  return f.random.chance(0.7) ? y + x : x - y;
+}
+
+// Up to four of: bias, residual, activation, a factor, another shape; in any order.
+inline Tensor finish_by_chance(Generator& f, Tensor y, const Image& image) {
   bool same_shape = true;
   for (int64_t steps = f.random.between(0, 4); steps > 0; --steps) {
     switch (f.random.below(6)) {
@@ -82,7 +87,7 @@ inline Tensor finish_layer(Generator& f, Tensor y, const Image& image) {
         y = y + beside_layer(f, y);
         break;
       case 2:
-        y = f.random.chance(0.5) ? y + f.source(y.dtype(), y.shape()) : f.source(y.dtype(), y.shape()) - y;
+        y = with_residual(f, y);
         break;
       case 3:
         y = activate(f, y);
@@ -96,6 +101,16 @@ inline Tensor finish_layer(Generator& f, Tensor y, const Image& image) {
     }
   }
   return y;
+}
+
+// Mostly what networks have: a bias, seen as an image or not, alone or with a residual, an activation or both.
+inline Tensor finish_layer(Generator& f, Tensor y, const Image& image) {
+  if (f.random.chance(0.35)) return finish_by_chance(f, y, image);
+  if (f.random.chance(0.4)) y = reshaped_layer(f, y, image);
+  y = y + beside_layer(f, y);
+  const int64_t more = f.random.below(6);
+  if (more == 0 || more == 1) y = with_residual(f, y);
+  return more == 1 || more == 2 ? activate(f, y) : y;
 }
 
 // Weights times pixels, as a convolution of one element is computed; or tokens times weights.
