@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "catch2/catch_test_macros.hpp"
@@ -78,9 +79,29 @@ TEST_CASE("qkv: one product, three tensors, in either layout", "[matmul][gpu]") 
     g.output("q", q), g.output("k", k), g.output("v", v);
   };
   CHECK(steps_of(compiled(build)).find(' ') == std::string::npos);
-  // The reference rounds the product before it adds the bias: numbers below 64.
+  // Columns of w: 4 heads of queries, 2 of keys, 2 of values.
+  const auto judge = [&, by_head = by_head, seq = seq, dim = dim](const reference::Arrays& inputs) {
+    const reference::Array &x = inputs.at("x"), &w = inputs.at("w"), &bias = inputs.at("bias");
+    std::map<std::string, std::vector<double>> parts;
+    int64_t first = 0;
+    for (const auto& [name, heads] : {std::pair{"q", 4}, {"k", 2}, {"v", 2}}) {
+      std::vector<double>& part = parts[name];
+      const int64_t rows = by_head ? heads : seq, between = by_head ? seq : heads;
+      for (int64_t i = 0; i < 2 * rows * between * dim; ++i) {
+        const int64_t outer = i / dim / between % rows, inner = i / dim % between, batch = i / dim / between / rows;
+        const int64_t head = by_head ? outer : inner, row = by_head ? inner : outer;
+        const int64_t col = first + head * dim + i % dim;
+        double sum = bias[col];
+        for (int64_t j = 0; j < 20; ++j) sum += x[(batch * seq + row) * 20 + j] * w[j * 8 * dim + col];
+        part.push_back(sum);
+      }
+      first += heads * dim;
+    }
+    return parts;
+  };
+  // The product is rounded before the bias is added: numbers below 64.
   check_every_variant(device, kMatmul, build,
-                      {.bound = dot_bound(dtype, 20, 4.0) + Bound{2 * 64 * epsilon_of(dtype), 0}});
+                      {.bound = dot_bound(dtype, 20, 4.0) + Bound{2 * 64 * epsilon_of(dtype), 0}, .judge = judge});
 }
 
 TEST_CASE("qkv: what is wrong is said", "[matmul]") {
@@ -183,7 +204,24 @@ TEST_CASE("lora adds a correction of low rank", "[matmul][gpu]") {
              lora(x, g.param("w", dtype, {24, 18}), g.param("a", dtype, {24, 3}), g.param("b", dtype, {3, 18}), 0.25f));
   };
   // (x a) is at most 24 * 4 = 96, times b and 3 terms: 576, times 0.25; each is rounded to storage on the way.
-  check_agrees(device, build, {.bound = dot_bound(dtype, 27, 4.0) + Bound{600 * epsilon_of(dtype) + 1e-4, 0}});
+  const auto judge = [](const reference::Arrays& inputs) {
+    const reference::Array &x = inputs.at("x"), &w = inputs.at("w"), &a = inputs.at("a"), &b = inputs.at("b");
+    std::vector<double> y(14 * 18);
+    for (int64_t row = 0; row < 14; ++row) {
+      double low[3] = {};
+      for (int64_t j = 0; j < 24; ++j) {
+        for (int64_t r = 0; r < 3; ++r) low[r] += x[row * 24 + j] * a[j * 3 + r];
+      }
+      for (int64_t col = 0; col < 18; ++col) {
+        double& sum = y[static_cast<size_t>(row * 18 + col)];
+        for (int64_t j = 0; j < 24; ++j) sum += x[row * 24 + j] * w[j * 18 + col];
+        for (int64_t r = 0; r < 3; ++r) sum += 0.25 * low[r] * b[r * 18 + col];
+      }
+    }
+    return std::map<std::string, std::vector<double>>{{"y", y}};
+  };
+  check_agrees(device, build,
+               {.bound = dot_bound(dtype, 27, 4.0) + Bound{600 * epsilon_of(dtype) + 1e-4, 0}, .judge = judge});
 }
 
 // Sums of (a - za) (b - zb), taken one by one.

@@ -9,6 +9,7 @@
 #define RLXGPU_TESTS_SUPPORT_AGREE_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <random>
 #include <string>
@@ -28,6 +29,10 @@ std::string error_of(const Build& build);
 // The same without file and line.
 std::string message_of(const Build& build);
 
+// What outputs must be, given the inputs: in plain C++, for what is composed of other ops, whose references would
+// repeat a mistake of the composition.
+using Judge = std::function<std::map<std::string, std::vector<double>>(const reference::Arrays& inputs)>;
+
 struct Agreement {
   Bound bound;
   std::vector<Choice> choices = {};
@@ -36,6 +41,7 @@ struct Agreement {
   bool fuse = true;
   uint32_t seed = 1;
   bool device_only = false;  // no plan for any device, where drivers take long to compile
+  Judge judge = {};          // of some outputs; the ops' references judge the others
 };
 
 // Elements in storage layout.
