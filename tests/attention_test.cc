@@ -7,6 +7,7 @@
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
+#include "catch2/generators/catch_generators_range.hpp"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/movement/movement.h"
 #include "tests/support/agree.h"
@@ -82,19 +83,20 @@ void build_case(Builder& g, const Case& c) {
   g.output("y", attention(q, k, v, options));
 }
 
-void check_case(const Device& device, const Case& c, std::string_view variant, uint32_t seed = 1) {
-  CAPTURE(variant, c.batches, c.heads, c.kv_heads, c.queries, c.keys, c.size, c.value_size, c.causal, c.window, c.scale,
+// `variant`: this one; empty: every one.
+void check_case(const Device& device, const Case& c, std::string_view variant = {}, uint32_t seed = 1) {
+  CAPTURE(c.batches, c.heads, c.kv_heads, c.queries, c.keys, c.size, c.value_size, c.causal, c.window, c.scale,
           c.softcap, c.length, c.mask, c.bias, c.sequence_first, name_of(c.dtype));
-  Agreement agreement = {.bound = attention_bound(c), .choices = {{"attention", variant}}, .seed = seed};
+  Agreement agreement = {.bound = attention_bound(c), .seed = seed};
   if (c.length >= 0) agreement.numbers["length"] = c.length;
-  check_agrees(device, [&](Builder& g) { build_case(g, c); }, agreement);
+  const auto build = [&](Builder& g) { build_case(g, c); };
+  if (variant.empty()) return check_every_variant(device, kAttention, build, agreement);
+  agreement.choices = {{"attention", variant}};
+  check_agrees(device, build, agreement);
 }
-
-#define VARIANTS "streaming", "three", "split"
 
 TEST_CASE("attention agrees with the reference", "[attention][gpu]") {
   const Device device = device_or_skip();
-  const std::string_view variant = GENERATE(VARIANTS);
   const Case c =
       GENERATE(Case{}, Case{.keys = 0}, Case{.queries = 70, .keys = 0}, Case{.queries = 0, .keys = 3},
                Case{.queries = 3, .size = 1, .value_size = 1},
@@ -103,17 +105,16 @@ TEST_CASE("attention agrees with the reference", "[attention][gpu]") {
                Case{.heads = 6, .kv_heads = 2, .queries = 5, .keys = 600, .size = 30, .value_size = 34},
                Case{.heads = 2, .kv_heads = 1, .queries = 9, .keys = 40, .size = 256, .value_size = 256},
                Case{.queries = 2, .keys = 5, .size = 7, .value_size = 130});
-  check_case(device, c, variant);
+  check_case(device, c);
 }
 
 TEST_CASE("every option of attention alone", "[attention][gpu]") {
   const Device device = device_or_skip();
-  const std::string_view variant = GENERATE(VARIANTS);
   const Case base = {.batches = 2, .heads = 4, .kv_heads = 2, .queries = 3, .keys = 37, .size = 16, .value_size = 8};
   const auto with = [&](auto change) {
     Case c = base;
     change(c);
-    check_case(device, c, variant);
+    check_case(device, c);
   };
   with([](Case& c) { c.causal = true; });
   with([](Case& c) { c.causal = true, c.queries = 20, c.keys = 3; });  // some see nothing
@@ -145,26 +146,22 @@ TEST_CASE("options of attention together", "[attention][gpu]") {
   c.length = one_of(3) == 0 ? -1 : static_cast<double>(one_of(c.keys + 1));
   c.mask = parts[one_of(6)], c.bias = parts[one_of(6)], c.sequence_first = one_of(2) == 1;
   c.dtype = one_of(3) == 0 ? f16 : f32;
-  const std::string_view variants[] = {VARIANTS};
-  for (const std::string_view variant : variants) check_case(device, c, variant, static_cast<uint32_t>(seed));
+  check_case(device, c, {}, static_cast<uint32_t>(seed));
 }
 
 TEST_CASE("a query that sees nothing gives zeros, scores of +infinity and NaN give NaN", "[attention][gpu]") {
   const Device device = device_or_skip();
-  const std::string_view variant = GENERATE(VARIANTS);
   const double inf = HUGE_VAL, nan = std::nan("");
   const std::vector<double> bias = {-inf, -inf, -inf, -inf, 0, -inf, 1, 2, 0, inf, 1, 2, nan, 0, 1, 2};
   const auto build = [](Builder& g) {
     const Tensor q = g.input("q", f32, {1, 1, 4, 4});
     g.output("y", attention(q, q, q, {.bias = g.input("bias", f32, {4, 4})}));
   };
-  check_agrees(device, build,
-               {.bound = attention_bound({.size = 4}), .choices = {{"attention", variant}}, .given = {{"bias", bias}}});
+  check_every_variant(device, kAttention, build, {.bound = attention_bound({.size = 4}), .given = {{"bias", bias}}});
 }
 
 TEST_CASE("attention reads slices of one product, and computes queries on the fly", "[attention][gpu]") {
   const Device device = device_or_skip();
-  const std::string_view variant = GENERATE(VARIANTS);
   const auto build = [](Builder& g) {
     const Tensor qkv = g.input("qkv", f32, {2, 13, 3 * 24});
     const auto heads = [&](int64_t part) { return reshape(narrow(qkv, 2, part * 24, 24), {2, 13, 3, 8}); };
@@ -177,15 +174,13 @@ TEST_CASE("attention reads slices of one product, and computes queries on the fl
   CompileOptions options;
   options.choices = streaming;
   CHECK(compiled(graph.graph(), options).steps.size() == 1);
-  check_agrees(device, build,
-               {.bound = attention_bound({.size = 8}) + ulp_bound(f32, 16), .choices = {{"attention", variant}}});
+  check_every_variant(device, kAttention, build, {.bound = attention_bound({.size = 8}) + ulp_bound(f32, 16)});
 }
 
 TEST_CASE("attention over lengths of each batch and run-time extents", "[attention][gpu]") {
   const Device device = device_or_skip();
-  const std::string_view variant = GENERATE(VARIANTS);
   for (const double n : {0.0, 1.0, 5.0, 12.0}) {
-    CAPTURE(variant, n);
+    CAPTURE(n);
     const auto build = [&](Builder& g) {
       const Dim queries = g.extent("n", 12);
       const Tensor k = g.input("k", f32, {3, 2, 40, 8}), v = g.input("v", f32, {3, 2, 40, 8});
@@ -194,17 +189,15 @@ TEST_CASE("attention over lengths of each batch and run-time extents", "[attenti
       const Tensor self = g.input("self", f32, {1, 1, queries, 12});
       g.output("z", attention(self, self, self, {.causal = true}));
     };
-    check_agrees(device, build,
-                 {.bound = attention_bound({.keys = 40}),
-                  .choices = {{"attention", variant}},
-                  .given = {{"lengths", {0, 40, 17}}},
-                  .numbers = {{"n", n}}});
+    check_every_variant(
+        device, kAttention, build,
+        {.bound = attention_bound({.keys = 40}), .given = {{"lengths", {0, 40, 17}}}, .numbers = {{"n", n}}});
   }
 }
 
 TEST_CASE("a run gives the bits of the run before", "[attention][gpu]") {
   const Device device = device_or_skip();
-  const std::string_view variant = GENERATE(VARIANTS);
+  const std::string_view variant = GENERATE(from_range(variants_of(kAttention)));
   CAPTURE(variant);
   DynamicGraph graph;
   build_case(*graph,
@@ -231,9 +224,7 @@ TEST_CASE("long sequences", "[attention][gpu]") {
              "streaming");
   check_case(device, {.heads = 4, .kv_heads = 2, .keys = 8192, .size = 8, .value_size = 8, .length = 8191}, "split");
   check_case(device, {.queries = 200, .keys = 1500, .size = 4, .value_size = 4}, "three");
-  for (const std::string_view variant : {VARIANTS}) {
-    check_case(device, {.queries = 9, .keys = 8192, .size = 64, .value_size = 64, .causal = true}, variant);
-  }
+  check_case(device, {.queries = 9, .keys = 8192, .size = 64, .value_size = 64, .causal = true});
   check_case(device, {.queries = 8192, .keys = 8192, .size = 4, .value_size = 4, .causal = true, .window = 9},
              "streaming");
 }

@@ -50,33 +50,20 @@ TEST_CASE("matmul: what is wrong is said", "[matmul]") {
   CHECK(error_of({boolean, {3, 4}}, {boolean, {4, 5}}) == "matmul(bool[3,4], bool[4,5]): needs real numbers");
 }
 
-// Every kernel, not only the favourite.
-const std::vector<const char*> kVariants = {"rows", "gemv", "packed", "packed_split", "tiled", "tiled_8x8", "plain"};
-bool takes(std::string_view variant, DType dtype) {  // dot4: matmul_forms_test
-  const bool packed = variant.starts_with("packed") && (dtype == i8 || dtype == u8);
-  return is_float(dtype) || packed || variant == "tiled" || variant == "plain";
-}
-
 struct Sizes {
   Shape a, b;
   const char* why;
 };
 
-void check_product(const Device& device, const char* variant, const Sizes& sizes, DType a, DType b) {
-  if (!takes(variant, a)) return;
-  if (std::string_view(variant) == "gemv" && sizes.a.rank() > 1 && sizes.b.rank() > 1 &&
-      std::min(sizes.a[sizes.a.rank() - 2], sizes.b[sizes.b.rank() - 1]) > gemv::kMostVectors) {
-    return;
-  }
-  CAPTURE(variant, sizes.why, name_of(a), name_of(b));
+void check_product(const Device& device, const Sizes& sizes, DType a, DType b) {
+  CAPTURE(sizes.why, name_of(a), name_of(b));
   const auto build = [&](Builder& g) { g.output("y", matmul(g.input("a", a, sizes.a), g.input("b", b, sizes.b))); };
   const int64_t k = sizes.a[sizes.a.rank() - 1];
-  check_agrees(device, build, {.bound = dot_bound(a == i8 ? i32 : a, k, 4.0), .choices = {{"matmul", variant}}});
+  check_every_variant(device, kMatmul, build, {.bound = dot_bound(a == i8 ? i32 : a, k, 4.0)});
 }
 
 TEST_CASE("matmul agrees with the reference, whatever the shapes", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE(from_range(kVariants));
   const Sizes sizes =
       GENERATE(Sizes{{1, 1}, {1, 1}, "smallest"},  //
                Sizes{{64, 64}, {64, 64}, "one tile"}, Sizes{{65, 33}, {33, 67}, "ragged on every edge"},
@@ -88,24 +75,21 @@ TEST_CASE("matmul agrees with the reference, whatever the shapes", "[matmul][gpu
                Sizes{{40}, {40}, "two vectors"}, Sizes{{3, 20, 10}, {3, 10, 30}, "a batch"},
                Sizes{{2, 3, 5, 4}, {4, 6}, "one b for all"}, Sizes{{5, 4}, {2, 3, 4, 6}, "one a for all"},
                Sizes{{2, 1, 2, 1, 2, 1, 3, 4}, {1, 2, 1, 2, 1, 2, 4, 5}, "batch axes that do not join"});
-  check_product(device, variant, sizes, f32, f32);
+  check_product(device, sizes, f32, f32);
 }
 
 TEST_CASE("matmul agrees with the reference, whatever the types", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE(from_range(kVariants));
   const Sizes sizes = {{2, 17, 19}, {19, 23}, "odd everywhere: no row begins at a word"};
-  for (const DType dtype : {f16, bf16, i32, u32, i8, u8}) check_product(device, variant, sizes, dtype, dtype);
-  check_product(device, variant, sizes, f32, f16);
-  check_product(device, variant, sizes, bf16, f32);
+  for (const DType dtype : {f16, bf16, i32, u32, i8, u8}) check_product(device, sizes, dtype, dtype);
+  check_product(device, sizes, f32, f16);
+  check_product(device, sizes, bf16, f32);
 }
 
 TEST_CASE("matmul reads transposed and sliced operands where they are", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE(from_range(kVariants));
   const DType dtype = GENERATE(f32, f16);
-  if (std::string_view(variant) == "gemv") return;  // below
-  CAPTURE(variant, name_of(dtype));
+  CAPTURE(name_of(dtype));
   const auto build = [&](Builder& g) {
     Tensor a = g.input("a", dtype, {3, 2, 21, 18});              // (batch, head, k, m)
     Tensor b = g.input("b", dtype, {30, 3, 40});                 // (n, batch, k)
@@ -113,13 +97,11 @@ TEST_CASE("matmul reads transposed and sliced operands where they are", "[matmul
     g.output("y", matmul(transpose(a, {1, 0, 3, 2}), b));        // (head, batch, m, n)
   };
   CHECK(compiled(build).steps.size() == 1);
-  check_agrees(device, build, {.bound = dot_bound(dtype, 21, 4.0), .choices = {{"matmul", variant}}});
+  check_every_variant(device, kMatmul, build, {.bound = dot_bound(dtype, 21, 4.0)});
 }
 
 TEST_CASE("matmul of a tensor with itself, reversed, stretched, and of a constant", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE(from_range(kVariants));
-  CAPTURE(variant);
   const auto build = [&](Builder& g) {
     Tensor x = g.input("x", f32, {19, 22});
     g.output("square", matmul(x, transpose(x)));
@@ -128,15 +110,13 @@ TEST_CASE("matmul of a tensor with itself, reversed, stretched, and of a constan
     const uint32_t words[] = {word_of(3.0, f32)};
     g.output("constant", matmul(slice(x, {0, 0}, {19, 1}), g.constant(f32, {1, 1}, words)));
   };
-  check_agrees(device, build, {.bound = dot_bound(f32, 22, 6.0), .choices = {{"matmul", variant}}});
+  check_every_variant(device, kMatmul, build, {.bound = dot_bound(f32, 22, 6.0)});
 }
 
 TEST_CASE("what follows a matmul joins its kernel", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE(from_range(kVariants));
   const DType dtype = GENERATE(f32, bf16);
-  if (std::string_view(variant) == "gemv") return;  // below
-  CAPTURE(variant, name_of(dtype));
+  CAPTURE(name_of(dtype));
   const auto build = [&](Builder& g) {
     Tensor x = g.input("x", dtype, {2, 20, 33});
     Tensor y = matmul(x, g.param("w", dtype, {33, 31})) * 0.25f + g.param("bias", dtype, {31});
@@ -144,25 +124,21 @@ TEST_CASE("what follows a matmul joins its kernel", "[matmul][gpu]") {
   };
   CHECK(compiled(build).steps.size() == 1);
   // The reference rounds four times on the way, numbers below 16.
-  check_agrees(
-      device, build,
-      {.bound = dot_bound(dtype, 33, 4.0) + Bound{4 * 16 * epsilon_of(dtype), 0}, .choices = {{"matmul", variant}}});
+  check_every_variant(device, kMatmul, build,
+                      {.bound = dot_bound(dtype, 33, 4.0) + Bound{4 * 16 * epsilon_of(dtype), 0}});
 }
 
 TEST_CASE("matmul with run-time extents", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE(from_range(kVariants));
   for (const double n : {0.0, 1.0, 17.0, 40.0}) {
-    CAPTURE(variant, n);
+    CAPTURE(n);
     const auto build = [&](Builder& g) {
       const Dim some = g.extent("n", 40);
       Tensor x = g.input("x", f32, {some, 12});
       Tensor scores = matmul(x, g.input("w", f32, {12, some}));  // (n, n)
       g.output("y", matmul(scores, x));
     };
-    check_agrees(
-        device, build,
-        {.bound = dot_bound(f32, 40, 12 * 4.0 * 2.0), .choices = {{"matmul", variant}}, .numbers = {{"n", n}}});
+    check_every_variant(device, kMatmul, build, {.bound = dot_bound(f32, 40, 12 * 4.0 * 2.0), .numbers = {{"n", n}}});
   }
 }
 
@@ -191,7 +167,7 @@ TEST_CASE("a matrix times a few vectors", "[matmul][gpu]") {
 
 TEST_CASE("matmul sums beyond the range of f16, and the same bits every time", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE(from_range(kVariants));
+  const std::string_view variant = GENERATE(from_range(variants_of(kMatmul)));
   CAPTURE(variant);
   const int64_t m = 12, n = 37, k = 70;
   DynamicGraph graph;

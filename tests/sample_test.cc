@@ -63,6 +63,24 @@ std::vector<T> drawn(const Build& build, const std::vector<float>& x = {}) {
   return *std::move(y);
 }
 
+TEST_CASE("dropout drops the share p and scales the rest by 1 / (1 - p)", "[random][gpu]") {
+  constexpr int kCount = 20000;
+  const float p = GENERATE(0.0f, 0.25f, 0.9f);
+  CAPTURE(p);
+  std::vector<float> x(kCount);
+  for (int i = 0; i < kCount; ++i) x[static_cast<size_t>(i)] = 0.5f + static_cast<float>(i % 97);
+  const std::vector<float> y = drawn<float>(
+      [&](Builder& g) { g.output("y", dropout(g.input("x", f32, {kCount}), p, g.scalar("seed", u32), 1)); }, x);
+  int dropped = 0, wrong = 0;
+  for (size_t i = 0; i < y.size(); ++i) {
+    const double kept = static_cast<double>(x[i]) / (1 - static_cast<double>(p));
+    dropped += y[i] == 0;
+    wrong += y[i] != 0 && std::abs(static_cast<double>(y[i]) - kept) > 2 * 0x1p-23 * kept;
+  }
+  CHECK(wrong == 0);
+  CHECK(std::abs(dropped - p * kCount) <= 5 * std::sqrt(kCount * p * (1 - p)));
+}
+
 TEST_CASE("uniform and normal numbers have their distributions", "[random][gpu]") {
   constexpr int kRows = 64, kCols = 512, kCount = kRows * kCols;
   const std::vector<float> uniform = drawn<float>([](Builder& g) { g.output("y", rng_uniform(g.scalar("seed", u32), {kRows, kCols})); });

@@ -1,5 +1,7 @@
 // rope, gated units, embeddings, and caches.
 #include <cmath>
+#include <cstdint>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -64,7 +66,21 @@ TEST_CASE("rope agrees with the reference", "[rope][gpu]") {
     g.output("by sequence", rope(z, g.input("r", u32, {2, 5}), {.sequence_first = true}));
     g.output("image", rope_2d(x, p, g.input("c", i32, {2, 3, 5})));
   };
-  check_agrees(device, build, {.bound = rope_bound(dtype), .given = {{"p", {0, 1, -3, 8191, 131071}}}});
+  // Columns 0 to 11 are turned by p, 12 to 23 by c; pairs are six columns apart.
+  const auto judge = [](const reference::Arrays& inputs) {
+    const reference::Array &x = inputs.at("x"), &p = inputs.at("p"), &c = inputs.at("c");
+    std::vector<double> image(x.data.size());
+    for (int64_t row = 0; row < 30; ++row) {
+      for (int64_t pair = 0; pair < 12; ++pair) {
+        const int64_t at = row * 24 + pair / 6 * 12 + pair % 6;
+        const double angle = (pair < 6 ? p[row % 5] : c[row]) * std::pow(10000.0, -static_cast<double>(pair % 6) / 6);
+        image[static_cast<size_t>(at)] = x[at] * std::cos(angle) - x[at + 6] * std::sin(angle);
+        image[static_cast<size_t>(at + 6)] = x[at + 6] * std::cos(angle) + x[at] * std::sin(angle);
+      }
+    }
+    return std::map<std::string, std::vector<double>>{{"image", image}};
+  };
+  check_agrees(device, build, {.bound = rope_bound(dtype), .given = {{"p", {0, 1, -3, 8191, 131071}}}, .judge = judge});
 }
 
 TEST_CASE("rope is exact at positions that f32 angles are not", "[rope][gpu]") {
@@ -95,9 +111,22 @@ TEST_CASE("gated units and embeddings", "[glu][gpu]") {
     g.output("rows", embedding(g.param("table", dtype, {7, 5}), tokens) +
                          embedding(g.param("places", dtype, {4, 5}), iota(g, u32, 4)));
   };
+  // The first half of a row is the gate of the second.
+  const auto judge = [](const reference::Arrays& inputs) {
+    const reference::Array& a = inputs.at("a");
+    std::map<std::string, std::vector<double>> halves;
+    for (int64_t row = 0; row < 3; ++row) {
+      for (int64_t i = row * 10; i < row * 10 + 5; ++i) {
+        halves["halves"].push_back(a[i] / (1 + std::exp(-a[i])) * a[i + 5]);
+        halves["halves by gelu"].push_back(a[i] * (1 + std::erf(a[i] / std::sqrt(2.0))) / 2 * a[i + 5]);
+      }
+    }
+    return halves;
+  };
   check_agrees(device, build,
                {.bound = rounding(dtype) + Bound{4 * 16 * 0x1p-23, 4 * epsilon_of(dtype) + 16 * 0x1p-23},
-                .given = {{"tokens", {0, 6, 3, 3, -1, 7, 100, 2}}}});
+                .given = {{"tokens", {0, 6, 3, 3, -1, 7, 100, 2}}},
+                .judge = judge});
 }
 
 // Everything that fits is there, and nothing else has changed: run by run, against the same in plain C++.

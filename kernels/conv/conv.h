@@ -158,6 +158,7 @@ inline constexpr OpDef kConv{
     .infer = conv_infer,
     .variants = kConvVariants,
     .absorbs_after = true,
+    .extra_bindings = 1,  // "strips": steps from tap to tap
     .cost = conv_cost,
     .reference = conv_reference,
 };

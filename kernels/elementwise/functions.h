@@ -3,7 +3,7 @@
 //   inline constexpr OpDef kExp = elementwise<Form{.floats = "rlx_exp(@0)"}, reference::exp>("exp", {kExpFunctions});
 //
 // Drivers' own exp, log, pow, tanh are allowed hundreds of ulps and take some of them, so accuracy is made here: it is
-// the same on every adapter whose + - * are IEEE (accuracy.h has the bounds, tests check them). Written so that neither
+// the same on every adapter whose + - * are IEEE (table.h has the bounds, tests check them). Written so that neither
 // contraction to fma nor the usual algebraic rewriting ((1 + x) - 1) of shader compilers can hurt. NaN is tested by
 // bits, since compilers fold x != x. Each text is an array of its own: a kernel takes it once, by its address.
 #ifndef KERNELS_ELEMENTWISE_FUNCTIONS_H_

@@ -2,7 +2,7 @@
 //
 //   Tensor y = exp(-x);      Tensor ok = logical_not(is_nan(y));
 //
-// Floats only unless said otherwise. Accuracy: accuracy.h. What is undefined in the reals is NaN or infinite as in C
+// Floats only unless said otherwise. Accuracy: table.h. What is undefined in the reals is NaN or infinite as in C
 // (log(0) = -inf, sqrt(-1) = NaN); NaN gives NaN. neg of the least i32 or i8 is that number again.
 #ifndef KERNELS_ELEMENTWISE_UNARY_H_
 #define KERNELS_ELEMENTWISE_UNARY_H_

@@ -177,6 +177,7 @@ inline constexpr OpDef kGroupedMatmul{
     .variants = grouped::kVariants,
     .absorbs = 1u << 2,
     .absorbs_after = true,
+    .extra_bindings = 1,  // the order of the rows and their tiles instead of the experts
     .cost = grouped::cost,
     .reference = grouped::reference,
 };

@@ -76,7 +76,8 @@ class Fuser {
     int32_t coords = kNone;  // class of the root's own coordinates
     int32_t nodes = 0;
     int32_t results = 1;
-    int32_t doubled = 0;     // bindings of what is bound already: operands that a kernel reads by itself have one each
+    int32_t further = 0;     // further bindings: of what is bound already, since operands that a kernel reads by itself
+                             // have one each, and of buffers of the kernel's own
     Vec<int32_t> reads;      // values it loads from memory, views stripped
   };
 
@@ -104,7 +105,7 @@ class Fuser {
     if (takes_binding(value) && !reads.contains(value)) reads.push_back(value);
   }
   constexpr bool fits(const Group& group, const Vec<int32_t>& reads) const {
-    return static_cast<uint32_t>(reads.size()) + static_cast<uint32_t>(group.results + group.doubled) <= target_.max_storage_buffers;
+    return static_cast<uint32_t>(reads.size()) + static_cast<uint32_t>(group.results + group.further) <= target_.max_storage_buffers;
   }
 
   constexpr void add_use(int32_t value, int32_t group, int32_t coords, int32_t repeats, int32_t last, bool kernel) {
@@ -192,8 +193,9 @@ class Fuser {
       return;
     }
     out_.anchor[static_cast<size_t>(n)] = n;
+    group.further = node.op->extra_bindings;
     for (int k = 0; k < node.operands.count; ++k) {
-      group.doubled += !absorbs(node, k) && group.reads.contains(stripped(graph_.operand(node, k)));
+      group.further += !absorbs(node, k) && group.reads.contains(stripped(graph_.operand(node, k)));
       add_read(group.reads, graph_.operand(node, k));
     }
     groups_.push_back(static_cast<Group&&>(group));
@@ -306,7 +308,7 @@ class Fuser {
     for (const int32_t read : users.reads) {
       if (read != value && !reads.contains(read)) reads.push_back(read);
     }
-    users.doubled = own.doubled;
+    users.further = own.further;
     if (!fits(users, reads)) return n;
     users.reads = static_cast<Vec<int32_t>&&>(reads);
     hand_over(n, root, value);
@@ -344,8 +346,8 @@ class Fuser {
         if (read != value && !reads.contains(read)) reads.push_back(read);
       }
     }
-    const auto doubled = static_cast<size_t>(groups_[static_cast<size_t>(group_of_[root])].doubled);
-    if (first == deadline(n) || reads.size() + targets.size() + doubled > target_.max_storage_buffers) return;
+    const auto further = static_cast<size_t>(groups_[static_cast<size_t>(group_of_[root])].further);
+    if (first == deadline(n) || reads.size() + targets.size() + further > target_.max_storage_buffers) return;
     for (const int32_t read : reads) {
       if (graph_.value(read).node >= first) return;
     }

@@ -128,6 +128,8 @@ struct OpDef {
   bool absorbs_after = false;   // result 0 may be transformed by the maps that follow before it is stored, and be stored
                                 // in their layouts: kernels hand over each element once, through .output(). Of an op
                                 // that works in place: result 1
+  int extra_bindings = 0;       // buffers that a kernel which stores result 0 may bind beyond one for each operand and
+                                // result: scratch of a dispatch before it, tables. Maps that join it leave room for them
   int in_place = -1;            // result 0 is operand k's buffer, changed (a cache that grows, a weight that learns)
 
   bool (*fold)(Fold&) = nullptr;  // constant operands: the constant result; false: not possible

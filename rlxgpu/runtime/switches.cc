@@ -15,7 +15,7 @@ constexpr std::string_view kOtherNames[] = {
     "RLXGPU_DAWN",        "RLXGPU_FUZZ_GRAPHS",  "RLXGPU_FUZZ_SEED",       "RLXGPU_IGNORE_HOST",
     "RLXGPU_IN_ROOT",     "RLXGPU_LAVAPIPE_ICD", "RLXGPU_MODELS",          "RLXGPU_NETWORKS",
     "RLXGPU_REQUIRE_GPU", "RLXGPU_ROBUSTNESS",   "RLXGPU_SWIFTSHADER_ICD", "RLXGPU_TEST_ADAPTER",
-    "RLXGPU_TINT",
+    "RLXGPU_TEST_ALL",    "RLXGPU_TINT",
 };
 
 bool is_known(std::string_view name) {

@@ -1,16 +1,19 @@
 // How many dispatches typical graphs need, and what ends a kernel.
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
+#include "kernels/conv/conv.h"
 #include "kernels/elementwise/elementwise.h"
+#include "kernels/matmul/grouped.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/movement/movement.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/softmax/softmax.h"
-#include "tests/support/compiled.h"
 #include "tests/executable/accumulate.h"
+#include "tests/support/compiled.h"
 
 namespace rlxgpu::testing {
 namespace {
@@ -133,6 +136,39 @@ TEST_CASE("a buffer that a kernel reads by itself twice is bound twice", "[compi
   CHECK(compiled(build(6)).steps.size() == 2);
 }
 
+// Kernels that read more buffers than their op has operands: scratch of a step before, tables.
+TEST_CASE("a kernel with buffers of its own leaves room for them", "[compile]") {
+  const auto with_addends = [](Builder& g, Tensor y, int addends) {
+    for (int i = 0; i < addends; ++i) y = y + g.input("b" + std::to_string(i), f32, y.shape());
+    g.output("y", y);
+  };
+  Target software = kPortable;
+  software.adapter_class = AdapterClass::software;
+  const int addends = GENERATE(2, 3, 4, 5, 6);
+  CAPTURE(addends);
+  const auto grouped = [&](Builder& g) {
+    with_addends(g, grouped_matmul(g.input("x", f32, {54, 8}), g.input("w", f32, {2, 8, 5}), g.input("e", i32, {54})),
+                 addends);
+  };
+  const auto convolved = [&](Builder& g) {
+    with_addends(g, conv(g.input("x", f32, {1, 4, 9, 9}), g.input("w", f32, {8, 4, 3, 3})), addends);
+  };
+  for (const std::string_view variant : {"rows", "strips", "tiled"}) {
+    CAPTURE(variant);
+    const Choice choices[] = {{"grouped_matmul", variant}};
+    CompileOptions options;
+    options.choices = choices;
+    for (const Target& target : {kPortable, software}) CHECK(steps_of(compiled(grouped, options, target)) != "");
+  }
+  for (const std::string_view variant : {"plain", "strips", "tiled"}) {
+    CAPTURE(variant);
+    const Choice choices[] = {{"conv", variant}};
+    CompileOptions options;
+    options.choices = choices;
+    for (const Target& target : {kPortable, software}) CHECK(steps_of(compiled(convolved, options, target)) != "");
+  }
+}
+
 TEST_CASE("a larger binding limit makes larger kernels", "[compile]") {
   Target roomy;
   roomy.max_storage_buffers = 16;
@@ -206,7 +242,9 @@ TEST_CASE("a part of a state is not changed in place", "[compile]") {
   Builder g;
   const Tensor s = accumulate(g.state("s", f32, {4, 4}), in(g, "x", {4, 4}));
   accumulate(reshape(s, {2, 8}), in(g, "z", {2, 8}));
-  CHECK(std::string(g.graph().error.view()).ends_with(": accumulate([2,8], [2,8]): operand 0 is a view of state \"s\": only a whole state can be changed in place"));
+  CHECK(std::string(g.graph().error.view())
+            .ends_with(": accumulate([2,8], [2,8]): operand 0 is a view of state \"s\": only a whole state can be "
+                       "changed in place"));
 }
 
 TEST_CASE("without fusion every op has a step of its own", "[compile]") {

@@ -1,6 +1,7 @@
 // Elementwise ops on the device: every type, broadcasting, fused or one by one.
 #include "kernels/elementwise/elementwise.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
+#include "kernels/elementwise/table.h"
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
@@ -78,6 +80,33 @@ TEST_CASE("integer arithmetic wraps in its type, fused or not", "[gpu][elementwi
                  }
                },
                {.bound = {}, .given = {{"a", left}, {"b", right}}, .fuse = fuse});
+}
+
+// Six ops a graph: kernels of tens of functions take long to compile.
+TEST_CASE("every op of every type that it takes", "[gpu][elementwise]") {
+  const DType dtype = GENERATE(f16, bf16, i32, u32, i8, u8, boolean, c64);
+  CAPTURE(name_of(dtype));
+  std::vector<ElementwiseOp> taken;
+  double ulps = 0, absolute = 0;
+  for (const ElementwiseOp& entry : kElementwiseOps) {
+    DType result = boolean;
+    if (!result_of_type(entry, dtype, result)) continue;
+    taken.push_back(entry);
+    ulps = std::max(ulps, entry.accuracy.ulps + 0.5), absolute = std::max(absolute, entry.accuracy.absolute);
+  }
+  REQUIRE(taken.size() > 3);
+  for (size_t first = 0; first < taken.size(); first += 6) {
+    const auto build = [&](Builder& g) {
+      const Tensor operands[] = {g.input("a", dtype, {5, 7}), g.input("b", dtype, {7}), g.input("c", dtype, {5, 1})};
+      for (size_t i = first; i < std::min(first + 6, taken.size()); ++i) {
+        const auto [op, count, accuracy, example, attributes] = taken[i];
+        g.output(op->name, Tensor(&g, g.append(*op, {operands, static_cast<size_t>(count)}, taken[i].attrs(), Site())));
+      }
+    };
+    // Parts of a complex number have the errors of the whole number: of a product, at most 8.
+    check_agrees(device_or_skip(), build,
+                 {.bound = ulp_bound(dtype, ulps) + Bound{absolute + (dtype == c64 ? 8 * 0x1p-21 : 0), 0}});
+  }
 }
 
 TEST_CASE("cast between every two types", "[gpu][elementwise]") {

@@ -3,8 +3,13 @@
 
 #include <array>
 #include <complex>
+#include <cstdint>
+#include <iterator>
 #include <memory>
 #include <numeric>
+#include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -126,8 +131,30 @@ TEST_CASE("each run in flight keeps its outputs", "[gpu]") {
   }
   for (int i = 0; i < 8; ++i) {
     std::array<float, 4> y{};
-    REQUIRE(runs[static_cast<size_t>(i)].get(Executable<Affine>::program.find_port(BufferRole::output, "y"), std::as_writable_bytes(std::span(y))).ok());
+    REQUIRE(
+        runs[static_cast<size_t>(i)]
+            .get(Executable<Affine>::program.find_port(BufferRole::output, "y"), std::as_writable_bytes(std::span(y)))
+            .ok());
     CHECK(y[0] == static_cast<float>(i));
+  }
+}
+
+// Sets x, which the graph reverses, and compares y.
+template <typename T>
+void check_reversed(Executable<DynamicGraph>& exe, std::string_view dtype, const std::array<T, 5>& x) {
+  CAPTURE(dtype);
+  REQUIRE(exe.set(std::string("x") + std::string(dtype), x).ToString() == "OK");
+  exe.run();
+  using Read = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+  const auto y = exe.get<Read>(std::string("y") + std::string(dtype));
+  REQUIRE(y.status().ToString() == "OK");
+  REQUIRE(y->size() == 5);
+  for (size_t i = 0; i < 5; ++i) {
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+      CHECK((*y)[i].bits == x[4 - i].bits);
+    } else {
+      CHECK((*y)[i] == static_cast<Read>(x[4 - i]));
+    }
   }
 }
 
@@ -139,17 +166,17 @@ TEST_CASE("every storage type goes in and out", "[gpu]") {
   }
   auto exe = Executable<DynamicGraph>::create(device_or_skip(), graph);
   REQUIRE(exe.ok());
-  CHECK(exe->set("xf16", std::array{Half(1), Half(2), Half(3), Half(4), Half(5)}).ok());
-  CHECK(exe->set("xi8", std::array<int8_t, 5>{-1, 2, -3, 4, -128}).ok());
-  CHECK(exe->set("xbool", std::array{true, false, false, true, true}).ok());
-  CHECK(exe->set("xc64", std::array<std::complex<float>, 5>{{{1, 2}, {3, 4}, {5, 6}, {7, 8}, {9, 10}}}).ok());
-  exe->run();
-  auto half = exe->get<Half>("yf16");
-  REQUIRE(half.ok());
-  CHECK(static_cast<float>((*half)[0]) == 5.0f);
-  CHECK(*exe->get<int8_t>("yi8") == std::vector<int8_t>{-128, 4, -3, 2, -1});
-  CHECK(*exe->get<uint8_t>("ybool") == std::vector<uint8_t>{1, 1, 0, 0, 1});
-  CHECK((*exe->get<std::complex<float>>("yc64"))[4] == std::complex<float>(1, 2));
+  STATIC_REQUIRE(std::size(kAllDTypes) == 9);  // all of them are below
+  check_reversed<float>(*exe, "f32", {1.5f, -2.25f, 3e38f, -0.0f, 1e-30f});
+  check_reversed<Half>(*exe, "f16", {Half(1), Half(-2.5f), Half(65504), Half(6e-8f), Half(5)});
+  check_reversed<BFloat16>(*exe, "bf16",
+                           {BFloat16(1), BFloat16(-2.5f), BFloat16(3e38f), BFloat16(1e-30f), BFloat16(5)});
+  check_reversed<int32_t>(*exe, "i32", {-1, 2, INT32_MIN, INT32_MAX, 5});
+  check_reversed<uint32_t>(*exe, "u32", {1, 2, UINT32_MAX, 0x80000000u, 5});
+  check_reversed<int8_t>(*exe, "i8", {-1, 2, -3, 127, -128});
+  check_reversed<uint8_t>(*exe, "u8", {1, 2, 255, 128, 5});
+  check_reversed<bool>(*exe, "bool", {true, false, false, true, true});
+  check_reversed<std::complex<float>>(*exe, "c64", {{{1, 2}, {-3, 4}, {5, -6}, {7, 8}, {9, 1e30f}}});
 
   CHECK(exe->set("xi8", std::array<float, 5>{}).message() == "\"xi8\" holds i8, not f32");
   CHECK(exe->set("nothing", std::array<float, 5>{}).message() == "the graph has no tensor \"nothing\"");
@@ -250,7 +277,8 @@ TEST_CASE("a state that was changed is used through the op's result only") {
   const Tensor before = graph->state("sum", f32, {4});
   accumulate(before, graph->input("x", f32, {4}));
   graph->output("y", before + 1.0f);
-  CHECK(graph.graph().error.view().ends_with("add: operand 0 was changed in place by an op before: use that op's result"));
+  CHECK(graph.graph().error.view().ends_with(
+      "add: operand 0 was changed in place by an op before: use that op's result"));
 }
 
 }  // namespace

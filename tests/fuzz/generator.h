@@ -24,6 +24,7 @@
 namespace rlxgpu::fuzz {
 
 inline constexpr int64_t kMostElements = 20000;
+inline constexpr int64_t kMostWork = 8'000'000;  // multiply-adds of a graph's large layers
 
 class Generator {
  public:
@@ -64,9 +65,9 @@ class Generator {
   }
 
   // ----------------------------------------------------------------------------------------- tensors
-  Tensor source(DType dtype, const Shape& shape) {
+  Tensor source(DType dtype, const Shape& shape, double is_weight = 0.2) {
     const std::string name = "x" + std::to_string(sources_++);
-    const bool weight = random.chance(0.2) && !shape.dynamic();
+    const bool weight = random.chance(is_weight) && !shape.dynamic();
     return keep(weight ? g.param(name, dtype, shape) : g.input(name, dtype, shape));
   }
   // One of the states, kept from run to run, or a new one.
@@ -128,6 +129,13 @@ class Generator {
   }
   Tensor beside(Tensor a) { return beside({a}, a.dtype()); }
 
+  // Takes so many multiply-adds from what is left to this graph; false: there are not enough.
+  bool afford(int64_t work) {
+    if (work > work_left_) return false;
+    work_left_ -= work;
+    return true;
+  }
+
   int axis_of(Tensor t) { return static_cast<int>(random.below(t.shape().rank())); }
 
   // Takes a result into the pool when it is worth going on with.
@@ -184,6 +192,7 @@ class Generator {
   Tensor last_;
   Dim extent_;
   int sources_ = 0;
+  int64_t work_left_ = kMostWork;
 };
 
 }  // namespace rlxgpu::fuzz

@@ -9,9 +9,10 @@
 
 #include "kernels/attention/attention.h"
 #include "kernels/conv/conv.h"
-#include "kernels/elementwise/accuracy.h"
 #include "kernels/elementwise/elementwise.h"
+#include "kernels/elementwise/table.h"
 #include "kernels/matmul/gated.h"
+#include "kernels/matmul/grouped.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/movement/generate.h"
 #include "kernels/norm/norm.h"
@@ -44,7 +45,7 @@ inline double largest_of(const reference::Array& array) {
   return largest;
 }
 
-// Maps that choose, move or round numbers: all that are not in accuracy.h, apart from + - *.
+// Maps that choose, move or round numbers are exact: table.h says of all others how accurate they are.
 inline OpError error_of_map(const reference::Call& call) {
   const OpDef& op = *call.op;
   const bool complex = call.operand(0).dtype == c64;
@@ -59,11 +60,11 @@ inline OpError error_of_map(const reference::Call& call) {
   if (is_one_of(op, {&kAdd, &kSub, &kMul, &kFma})) {
     return {.operand_ulps = complex || &op == &kFma ? 1.0 : 0.0, .result_ulps = 1, .fragile = true};
   }
-  for (const OpAccuracy& known : kElementwiseAccuracies) {
-    if (known.op != &op) continue;
+  const Accuracy accuracy = accuracy_of(op);
+  if (accuracy.ulps > 0) {
     return {.operand_ulps = complex ? 2.0 : 0.0,
-            .result_ulps = known.accuracy.ulps + 0.5,
-            .absolute = known.accuracy.absolute,
+            .result_ulps = accuracy.ulps + 0.5,
+            .absolute = accuracy.absolute,
             .fragile = complex || is_one_of(op, {&kDiv, &kRecip})};
   }
   if (&op == &kAbs && complex) return {.operand_ulps = 1, .result_ulps = 4, .fragile = true};
@@ -73,7 +74,7 @@ inline OpError error_of_map(const reference::Call& call) {
 // Terms that make one number of the result.
 inline double terms_of(const reference::Call& call) {
   const Shape& shape = call.operand(0).shape;
-  if (is_one_of(*call.op, {&kMatmul, &kGatedMatmul, &kNormedLinear}))
+  if (is_one_of(*call.op, {&kMatmul, &kGatedMatmul, &kGroupedMatmul, &kNormedLinear}))
     return static_cast<double>(shape[shape.rank() - 1]);
   if (call.op == &kConv)
     return static_cast<double>(call.operand(1).count()) / static_cast<double>(call.operand(1).shape[0]);

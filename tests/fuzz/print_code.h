@@ -148,7 +148,8 @@ inline std::string code_of(const Setting& setting) {
                     std::string(choice.variant), "\"}");
   }
   return absl::StrFormat(
-      "Verdict verdict = Trial(device).run(graph, {.seed = %uu, .fuse = %v, .simplify = %v, .portable = %v, .baked = %v, .choices = "
+      "Verdict verdict = Trial(device).run(graph, {.seed = %uu, .fuse = %v, .simplify = %v, .portable = %v, .baked = "
+      "%v, .choices = "
       "{%s}});\n"
       "CHECK(verdict.problem == \"\");\n",
       setting.seed, setting.fuse, setting.simplify, setting.portable, setting.baked, choices);

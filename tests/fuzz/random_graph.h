@@ -1,4 +1,4 @@
-// random_graph: a program of a few ops of every family, from a seed.
+// random_graph: a program of a few ops of every family, or of a few layers of a real network's size, from a seed.
 //
 //   DynamicGraph graph = random_graph(42);      // the same for the same seed, on every machine
 //
@@ -15,6 +15,7 @@
 #include "rlxgpu/dynamic.h"
 #include "tests/fuzz/compute_makers.h"
 #include "tests/fuzz/generator.h"
+#include "tests/fuzz/large_makers.h"
 #include "tests/fuzz/layer_makers.h"
 #include "tests/fuzz/movement_makers.h"
 #include "tests/fuzz/network_makers.h"
@@ -38,6 +39,20 @@ inline constexpr Maker kMakers[] = {
     {2, make_sort},
 };
 
+// Layers of a real network's size.
+inline constexpr Maker kLayerMakers[] = {
+    {16, make_large_product}, {8, make_large_conv},      {5, make_large_gated},
+    {4, make_large_grouped},  {2, make_large_attention},
+};
+// What is done between them. Nothing that chooses by comparing: of so many elements some are equal but for rounding.
+inline constexpr Maker kBetweenMakers[] = {
+    {2, make_activation}, {3, make_arithmetic}, {2, make_reshape}, {2, make_transpose},
+    {2, make_slice},      {2, make_norm},       {2, make_softmax}, {1, make_reduction},
+};
+
+// One program in eight, and none of those with infinities.
+constexpr bool is_large(uint64_t seed) { return seed % 8 == 1; }
+
 inline Tensor make_one(Generator& generator, std::span<const Maker> makers) {
   int total = 0;
   for (const Maker& maker : makers) total += maker.weight;
@@ -49,7 +64,33 @@ inline Tensor make_one(Generator& generator, std::span<const Maker> makers) {
   return {};
 }
 
+// One to three layers, with something before each but the first now and then; what nothing reads is an output.
+inline DynamicGraph large_graph(uint64_t seed) {
+  DynamicGraph graph;
+  Generator generator(*graph, seed);
+  const int64_t layers = generator.random.between(1, 3);
+  for (int64_t made = 0, attempts = 0; made < layers && (made == 0 || attempts < 20); ++attempts) {
+    if (made > 0 && generator.random.chance(0.3)) generator.add(make_one(generator, kBetweenMakers));
+    const Tensor layer = make_one(generator, kLayerMakers);
+    made += layer.valid();
+    generator.add(layer);
+  }
+  const Graph& g = graph.graph();
+  std::vector<bool> is_read(g.values.size());
+  for (const Node& node : g.nodes) {
+    for (int k = 0; k < node.operands.count; ++k) is_read[static_cast<size_t>(g.operand(node, k))] = true;
+  }
+  for (size_t n = 0; n < g.nodes.size(); ++n) {
+    const int32_t result = g.nodes[n].results.first;
+    if (g.nodes[n].kind == NodeKind::op && !is_read[static_cast<size_t>(result)])
+      graph->output("y" + std::to_string(g.outputs.size()), Tensor(&*graph, result));
+  }
+  return graph;
+}
+
+// `makers`: of small programs.
 inline DynamicGraph random_graph(uint64_t seed, std::span<const Maker> makers = kMakers) {
+  if (is_large(seed)) return large_graph(seed);
   DynamicGraph graph;
   Generator generator(*graph, seed);
   Random& random = generator.random;
@@ -71,10 +112,11 @@ inline Setting random_setting(const Graph& graph, uint64_t seed) {
   setting.seed = seed;
   setting.fuse = !random.chance(0.1);
   setting.simplify = !random.chance(0.1);
-  setting.portable = random.chance(0.3);
-  setting.baked = random.chance(0.3);
+  setting.portable = random.chance(is_large(seed) ? 0.1 : 0.3);
+  setting.baked = random.chance(0.5);
   for (const Node& node : graph.nodes) {
-    if (node.kind != NodeKind::op || node.op->variants.size() < 2 || !random.chance(0.4)) continue;
+    if (node.kind != NodeKind::op || node.op->variants.size() < 2 || !random.chance(is_large(seed) ? 0.3 : 0.4))
+      continue;
     setting.choices.push_back({node.op->name, random.pick(node.op->variants).name});
   }
   return setting;

@@ -55,8 +55,10 @@ class Trial {
       verdict.problem = absl::StrCat("the graph has an error: ", std::string(g.error.view()));
       return verdict;
     }
-    const std::vector<Expected> expected = estimate_errors(g, setting.seed);
-    absl::StatusOr<std::vector<Array>> outputs = execute(graph, setting);
+    Evaluator exact(g, setting.seed);
+    exact.run();
+    const std::vector<Expected> expected = estimate_errors(g, setting.seed, exact);
+    absl::StatusOr<std::vector<Array>> outputs = execute(graph, setting, exact);
     if (!outputs.ok()) {
       verdict.problem = outputs.status().ToString();
       return verdict;
@@ -67,8 +69,9 @@ class Trial {
     return verdict;
   }
 
-  // The outputs, in order, at their present extents.
-  absl::StatusOr<std::vector<Array>> execute(const DynamicGraph& graph, const Setting& setting) const {
+  // The outputs, in order, at their present extents, given the inputs that `given` has.
+  absl::StatusOr<std::vector<Array>> execute(const DynamicGraph& graph, const Setting& setting,
+                                             const Evaluator& given) const {
     DynamicOptions options;
     options.compile.fuse.fuse = setting.fuse;
     options.compile.simplify = setting.simplify;
@@ -80,8 +83,6 @@ class Trial {
     if (!exe.ok()) return exe.status();
 
     const Graph& g = graph.graph();
-    Evaluator given(g, setting.seed);
-    given.run();
     for (const bool extents : {true, false}) {  // before the tensors that have them
       for (const Node& node : g.nodes) {
         const std::string name(g.name(node.name));

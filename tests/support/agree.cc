@@ -1,14 +1,17 @@
 #include "tests/support/agree.h"
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <random>
-#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "catch2/catch_test_macros.hpp"
+#include "tests/support/ways.h"
 
 namespace rlxgpu::testing {
 
@@ -88,7 +91,15 @@ bool takes_choices(const Graph& graph, const Target& target, const CompileOption
 void check_agrees_on(const Device& device, const Target& target, const DynamicGraph& graph, const Agreement& agreement,
                      Sizes sizes) {
   const reference::Arrays inputs = inputs_of(graph.graph(), agreement);
-  const reference::Arrays expected = reference::run(graph.graph(), inputs, {.numbers = agreement.numbers});
+  reference::Arrays expected = reference::run(graph.graph(), inputs, {.numbers = agreement.numbers});
+  if (agreement.judge) {
+    for (const auto& [name, values] : agreement.judge(inputs)) {
+      INFO("output " << name);
+      REQUIRE(expected.contains(name));
+      REQUIRE(expected[name].data.size() == values.size());
+      expected[name].data = values;
+    }
+  }
 
   DynamicOptions options;
   options.target = &target;
@@ -114,12 +125,65 @@ void check_agrees_on(const Device& device, const Target& target, const DynamicGr
 
 namespace {
 
-// Whether this process, hence its adapter, meets these variants for the first time.
-bool is_first_of(const std::vector<Choice>& choices) {
-  static std::set<std::string> met;
-  bool first = false;
-  for (const Choice& choice : choices) first |= met.insert(absl::StrCat(choice.op, "/", choice.variant)).second;
-  return first;
+// For plans whose grids are folded.
+Target narrow_target() {
+  Target narrow = kPortable;
+  narrow.max_groups = 300;
+  return narrow;
+}
+
+std::string names_of(const std::vector<Choice>& choices) {
+  std::string names = choices.empty() ? "as chosen" : "";
+  for (const Choice& choice : choices)
+    absl::StrAppend(&names, names.empty() ? "" : ", ", choice.op, "/", choice.variant);
+  return names;
+}
+
+bool takes(const Graph& graph, const Target& target, const Agreement& agreement) {
+  CompileOptions options;
+  options.choices = agreement.choices;
+  options.fuse.fuse = agreement.fuse;
+  return takes_choices(graph, target, options);
+}
+
+}  // namespace
+
+namespace {
+
+// `once`: not with other variants than those that the case asks for.
+void check_case(const Device& device, const DynamicGraph& graph, const Agreement& agreement, bool once) {
+  INFO("seed " << agreement.seed);
+  const Target narrow = narrow_target();
+  const uint64_t hash = hash_of_case(graph.graph(), agreement);
+  const Adapter adapter = adapter_named(device.label());
+  const char* asked = std::getenv("RLXGPU_TEST_ALL");
+  const bool all = adapter == Adapter::other || (asked != nullptr && std::string_view(asked) == "1");
+  const bool device_takes = takes(graph.graph(), device.target(), agreement),
+             narrow_takes = !agreement.device_only && takes(graph.graph(), narrow, agreement);
+  if (!agreement.choices.empty()) REQUIRE((device_takes || narrow_takes));  // else other variants would be tested
+  for (Way way : ways_of(hash, adapter, !agreement.choices.empty(), all)) {
+    if (way.for_any && !narrow_takes) {
+      if (!way.forced || all) continue;
+      way.for_any = false;
+    }
+    if (way.forced && !way.for_any && !device_takes) {
+      if (all) continue;
+      way.for_any = true;
+    }
+    Agreement wanted = agreement;
+    if (!way.forced) wanted.choices.clear();
+    if (once && !way.forced) continue;
+    INFO("case " << absl::StrFormat("%016x", hash) << " on " << device.label() << ": planned for "
+                 << (way.for_any ? "any device, grids folded" : "this device") << ", sizes "
+                 << (way.baked ? "baked" : "free") << ", variants " << names_of(wanted.choices));
+    check_agrees_on(device, way.for_any ? narrow : device.target(), graph, wanted,
+                    way.baked ? Sizes::baked : Sizes::free);
+  }
+}
+
+void require_ok(const DynamicGraph& graph) {
+  INFO(graph.graph().error.view());
+  REQUIRE(graph.graph().ok());
 }
 
 }  // namespace
@@ -127,38 +191,34 @@ bool is_first_of(const std::vector<Choice>& choices) {
 void check_agrees(const Device& device, const Build& build, const Agreement& agreement) {
   DynamicGraph graph;
   build(*graph);
-  INFO("seed " << agreement.seed << " " << graph.graph().error.view());
-  REQUIRE(graph.graph().ok());
-  Target narrow = kPortable;
-  narrow.max_groups = 300;
+  require_ok(graph);
+  check_case(device, graph, agreement, false);
+}
 
-  static unsigned calls = 0;
-  const unsigned call = calls++;
-  const bool swiftshader = device.target().subgroup_max < 8;
-  // Thue and Morse's sequence: no table of cases is in step with it. Nor with the lots, which are random enough.
-  const bool in_turn = std::popcount(call) % 2 == static_cast<int>(swiftshader);
-  const bool by_lot = (call * 2654435761u >> 31 != 0) == swiftshader;
+std::vector<std::string_view> variants_of(const OpDef& op) {
+  std::vector<std::string_view> names;
+  for (const Variant& variant : op.variants) {
+    if (variant.probe == nullptr && std::find(names.begin(), names.end(), variant.name) == names.end())
+      names.push_back(variant.name);
+  }
+  return names;
+}
 
-  Agreement asked = agreement;
-  const bool first = is_first_of(agreement.choices);
-  if (!first && !in_turn && !swiftshader) asked.choices.clear();
-  CompileOptions forced;
-  forced.choices = asked.choices;
-  forced.fuse.fuse = asked.fuse;
-  const bool for_any =
-      !asked.device_only && (asked.choices.empty() ? in_turn : by_lot) && takes_choices(graph.graph(), narrow, forced);
-  if (asked.choices.empty() || !for_any) {
-    INFO("planned for the device" << (asked.choices.size() < agreement.choices.size() ? ", with its own choice" : ""));
-    check_agrees_on(device, device.target(), graph, asked, Sizes::free);
+void check_every_variant(const Device& device, const OpDef& op, const Build& build, Agreement agreement) {
+  DynamicGraph graph;
+  build(*graph);
+  require_ok(graph);
+  check_case(device, graph, agreement, false);
+  int accepted = 0;
+  for (const std::string_view variant : variants_of(op)) {
+    agreement.choices = {{op.name, variant}};
+    if (!takes(graph.graph(), device.target(), agreement) &&
+        (agreement.device_only || !takes(graph.graph(), narrow_target(), agreement)))
+      continue;
+    ++accepted;
+    check_case(device, graph, agreement, true);
   }
-  if (call % 20 == 0) {
-    INFO("planned for the device, sizes baked");
-    check_agrees_on(device, device.target(), graph, asked, Sizes::baked);
-  }
-  if (for_any) {
-    INFO("planned for any device, grids folded beyond " << narrow.max_groups);
-    check_agrees_on(device, narrow, graph, asked, Sizes::free);
-  }
+  CHECK(accepted > 0);
 }
 
 }  // namespace rlxgpu::testing

@@ -9,9 +9,11 @@
 #define RLXGPU_TESTS_SUPPORT_AGREE_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rlxgpu/compile/choice.h"
@@ -27,6 +29,10 @@ std::string error_of(const Build& build);
 // The same without file and line.
 std::string message_of(const Build& build);
 
+// What outputs must be, given the inputs: in plain C++, for what is composed of other ops, whose references would
+// repeat a mistake of the composition.
+using Judge = std::function<std::map<std::string, std::vector<double>>(const reference::Arrays& inputs)>;
+
 struct Agreement {
   Bound bound;
   std::vector<Choice> choices = {};
@@ -35,6 +41,7 @@ struct Agreement {
   bool fuse = true;
   uint32_t seed = 1;
   bool device_only = false;  // no plan for any device, where drivers take long to compile
+  Judge judge = {};          // of some outputs; the ops' references judge the others
 };
 
 using reference::pack;
@@ -51,14 +58,24 @@ bool takes_choices(const Graph& graph, const Target& target, const CompileOption
 void check_agrees_on(const Device& device, const Target& target, const DynamicGraph& graph, const Agreement& agreement,
                      Sizes sizes);
 
-// Planned for the device; and for any device (so that kernels for real GPUs run, too), with grids so narrow that many
-// of them are folded, on one of two adapters in turns. Sizes are free, so that one kernel serves many shapes, and in
-// some calls baked as well.
+// Runs a case and compares. What is run follows from the case alone, from a hash of its graph, choices, numbers and
+// seed: a filtered run does the same as a run of all. Of lavapipe and SwiftShader the hash names one, the case's own
+// adapter.
 //
-// Forced variants run by one of the two plans, on another adapter by the other. Lavapipe takes long to compile them: it
-// is made to run the first case of each variant and every other one after it, and computes the rest with the kernels
-// that it would choose itself.
+// A case that asks for variants is run with them on its own adapter, planned for that device or for any device; on the
+// other with the kernels that are chosen there. Any other case is planned for the device on both, and for any device,
+// so that kernels for real GPUs run, too, on its own. Plans for any device have grids so narrow that many are folded.
+// Sizes are baked half of the time; what has them baked on one adapter has them free on the other.
+//
+// With RLXGPU_TEST_ALL=1, and on adapters that are neither, variants and plans for any device run everywhere.
 void check_agrees(const Device& device, const Build& build, const Agreement& agreement);
+
+// Case by case in every variant of `op` that accepts the graph, planned for the device or for any. Not in those that
+// have a probe: what needs matrix units is in matmul_tiles_test.cc.
+void check_every_variant(const Device& device, const OpDef& op, const Build& build, Agreement agreement);
+
+// The names of those variants.
+std::vector<std::string_view> variants_of(const OpDef& op);
 
 }  // namespace rlxgpu::testing
 
