@@ -41,29 +41,19 @@ def _adapter_test_impl(ctx):
         ),
         is_executable = True,
     )
-    runfiles = ctx.runfiles([program]).merge(ctx.attr.program[0][DefaultInfo].default_runfiles)
+    runfiles = ctx.runfiles([program]).merge(ctx.attr.program[DefaultInfo].default_runfiles)
     return [DefaultInfo(executable = script, runfiles = runfiles)]
-
-_MODE = "//command_line_option:compilation_mode"
-
-_program_mode = transition(
-    implementation = lambda settings, attr: {_MODE: "opt" if attr.optimised else settings[_MODE]},
-    inputs = [_MODE],
-    outputs = [_MODE],
-)
 
 _adapter_test = rule(
     implementation = _adapter_test_impl,
     attrs = {
         "adapter": attr.string(values = ADAPTERS),
-        "optimised": attr.bool(),
-        "program": attr.label(executable = True, cfg = _program_mode),
-        "_allowlist_function_transition": attr.label(default = "@bazel_tools//tools/allowlists/function_transition_allowlist"),
+        "program": attr.label(executable = True, cfg = "target"),
     },
     test = True,
 )
 
-def rlxgpu_gpu_test(name, adapters = ADAPTERS, size = "medium", timeout = "long", shard_count = None, flaky = False, optimised = False, args = [], tags = [], visibility = None, **kwargs):
+def rlxgpu_gpu_test(name, adapters = ADAPTERS, size = "medium", timeout = "long", shard_count = None, flaky = False, args = [], tags = [], visibility = None, **kwargs):
     """One program, one test for each adapter.
 
     Args:
@@ -73,7 +63,6 @@ def rlxgpu_gpu_test(name, adapters = ADAPTERS, size = "medium", timeout = "long"
       timeout: of each test. Long, because drivers compile kernels when they first meet them.
       shard_count: of each test.
       flaky: as for cc_test.
-      optimised: whether the program is compiled as by --compilation_mode=opt in any case: where it computes much itself.
       args: given to the program by each test.
       tags: of the tests and the program; "gpu" and the adapter are added to the tests.
       visibility: of the program.
@@ -92,7 +81,6 @@ def rlxgpu_gpu_test(name, adapters = ADAPTERS, size = "medium", timeout = "long"
             adapter = adapter,
             args = args,
             flaky = flaky,
-            optimised = optimised,
             program = name,
             shard_count = shard_count,
             size = size,
