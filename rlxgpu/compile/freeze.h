@@ -130,6 +130,19 @@ inline constexpr std::string_view kTooLarge =
     "-fconstexpr-loop-limit=10000000, or build it at run time, as a DynamicGraph";
 #endif
 
+inline constexpr std::string_view kNotConstant =
+    "the compiler cannot evaluate build() and says why; where a limit is met, a DynamicGraph has none";
+
+// Has the compiler say why it cannot evaluate build().
+template <typename G>
+constexpr bool let_compiler_explain() {
+  if constexpr (!kIsTraced<G> && !kIsTooLarge<G>) {
+    constexpr GraphSizes kSizes = part_sizes<G, kAllNodes, 0>();
+    return kSizes.error == 0;
+  }
+  return true;
+}
+
 template <typename G>
 constexpr Program build_program(const Target& target) {
   CompileOptions options;
@@ -158,7 +171,7 @@ concept HasProgram = kTracedSizes<G>.nodes <= 100 || requires {
 template <typename G, const Target& kTarget>
 constexpr ProgramSizes program_sizes() {
   if constexpr (!kIsTraced<G>) {
-    return {.error = kTooLarge.size()};
+    return {.error = 1};
   } else if constexpr (kTracedSizes<G>.error != 0) {
     return {.error = kTracedSizes<G>.error};
   } else if constexpr (!HasProgram<G, kTarget>) {
@@ -187,11 +200,12 @@ constexpr FrozenProgram<kProgramSizes<G, kTarget>> freeze_program() {
 template <typename G>
 constexpr auto graph_error_text() {
   if constexpr (!kIsTraced<G>) {
-    return FixedString<kTooLarge.size()>(kTooLarge);
+    constexpr std::string_view kWhy = kIsTooLarge<G> ? kTooLarge : kNotConstant;
+    return FixedString<kWhy.size()>(kWhy);
   } else if constexpr (kTracedSizes<G>.error == 0) {
     return FixedString<0>();
   } else {
-    return FixedString<kTracedSizes<G>.error>(trace_all<G>().error.view());
+    return FixedString<kTracedSizes<G>.error>(Traced<G>::trace().error.view());
   }
 }
 // That of its program; nothing if the graph has one, which is said once.
@@ -221,7 +235,7 @@ struct GraphError<kText> {};
 template <typename G, bool kIsRight = kIsTraced<G> && kTracedSizes<G>.error == 0>
 struct CheckGraph {
   static_assert(kIsRight, graph_error_text<G>());
-  static constexpr bool kDone = true;
+  static constexpr bool kDone = let_compiler_explain<G>();
 };
 template <typename G, const Target& kTarget, bool kIsRight = program_error_text<G, kTarget>().size() == 0>
 struct CheckProgram {
@@ -233,7 +247,7 @@ struct CheckProgram {
 template <typename G>
 struct CheckGraph {
   static_assert(sizeof(GraphError<graph_error_text<G>()>) > 0);
-  static constexpr bool kDone = true;
+  static constexpr bool kDone = let_compiler_explain<G>();
 };
 template <typename G, const Target& kTarget>
 struct CheckProgram {

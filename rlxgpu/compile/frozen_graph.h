@@ -3,7 +3,7 @@
 //
 //   constexpr NamedTensor x = find_tensor<Mlp>("x");      // what the graph says of it; no program is made
 //
-// A graph of more than kNodesAtOnce nodes is traced in parts, each a constant evaluation of its own: it runs build()
+// A graph of more than kManyNodes nodes is traced in parts, each a constant evaluation of its own: it runs build()
 // from the beginning, but records only what the part before it does not hold (Builder::resume).
 #ifndef RLXGPU_COMPILE_FROZEN_GRAPH_H_
 #define RLXGPU_COMPILE_FROZEN_GRAPH_H_
@@ -85,21 +85,24 @@ constexpr Graph trace() {
   return static_cast<Graph&&>(builder.graph());
 }
 
-// A node takes clang 100 to 300 steps, of a million; one that is not recorded takes 50.
-inline constexpr size_t kNodesAtOnce = 3000;
-inline constexpr size_t kWhole = SIZE_MAX;  // as a part: the graph in one evaluation
+// How many nodes one evaluation records. To record a node takes clang 150 to 500 steps, of a million; to pass over it a
+// third of that. So most graphs take one evaluation. Where a graph takes too many steps with the first number, the
+// second is tried, then all nodes at once: for code that cannot go on with tensors of unknown shape, as it must after
+// the last node of a part.
+inline constexpr size_t kManyNodes = 2000, kFewNodes = 500, kAllNodes = SIZE_MAX;
+inline constexpr size_t kNoPart = SIZE_MAX;
 
-template <typename G, size_t kPart>
+template <typename G, size_t kNodes, size_t kPart>
 struct FrozenPart;
 
 constexpr bool is_named(NodeKind kind) { return kind <= NodeKind::scalar; }
 
-template <typename G, size_t kPart>
+template <typename G, size_t kNodes, size_t kPart>
 constexpr bool trace_part(Builder& builder) {
-  if constexpr (kPart == kWhole || kPart == 0) {
-    builder.resume({}, kPart == kWhole ? SIZE_MAX : kNodesAtOnce);
+  if constexpr (kPart == 0) {
+    builder.resume({}, kNodes);
   } else {
-    builder.resume(FrozenPart<G, kPart - 1>::graph.thaw(), (kPart + 1) * kNodesAtOnce);
+    builder.resume(FrozenPart<G, kNodes, kPart - 1>::graph.thaw(), (kPart + 1) * kNodes);
   }
   G::build(builder);
   Graph& graph = builder.graph();
@@ -111,10 +114,10 @@ constexpr bool trace_part(Builder& builder) {
   return builder.stopped();
 }
 
-template <typename G, size_t kPart>
+template <typename G, size_t kNodes, size_t kPart>
 constexpr GraphSizes part_sizes() {
   Builder builder;
-  const bool stopped = trace_part<G, kPart>(builder);
+  const bool stopped = trace_part<G, kNodes, kPart>(builder);
   GraphSizes sizes = sizes_of(builder.graph());
   sizes.stopped = stopped;
   sizes.named = sizes.outputs;
@@ -133,44 +136,74 @@ struct NoSizes {
   static constexpr GraphSizes kValue = {};
   static constexpr bool kFound = false;
 };
-template <typename G, size_t kPart>
-struct PartTag {};
-template <typename G, size_t kPart>
-auto find_part_sizes(PartTag<G, kPart>*) -> FoundSizes<part_sizes<G, kPart>()>;
+template <typename G, size_t kNodes, size_t kPart>
+struct Part {};
+template <typename G, size_t kNodes, size_t kPart>
+auto find_part_sizes(Part<G, kNodes, kPart>*) -> FoundSizes<part_sizes<G, kNodes, kPart>()>;
 NoSizes find_part_sizes(...);
 
-template <typename G, size_t kPart>
-using PartSizes = decltype(find_part_sizes(static_cast<PartTag<G, kPart>*>(nullptr)));
+template <typename G, size_t kNodes, size_t kPart>
+using PartSizes = decltype(find_part_sizes(static_cast<Part<G, kNodes, kPart>*>(nullptr)));
 
 // A part that is not the last, for the next one.
-template <typename G, size_t kPart>
+template <typename G, size_t kNodes, size_t kPart>
 struct FrozenPart {
-  static constexpr FrozenGraph<PartSizes<G, kPart>::kValue> graph = [] {
+  using Frozen = FrozenGraph<PartSizes<G, kNodes, kPart>::kValue>;
+  static constexpr Frozen graph = [] {
     Builder builder;
-    trace_part<G, kPart>(builder);
-    return FrozenGraph<PartSizes<G, kPart>::kValue>(builder.graph());
+    trace_part<G, kNodes, kPart>(builder);
+    return Frozen(builder.graph());
   }();
 };
 
-// The part that holds all of the graph. Code that cannot go on with tensors of unknown shape, as it must after the last
-// node of a part, is traced in one evaluation.
-template <typename G, size_t kPart = 0>
+// The part that holds all of the graph, or kNoPart.
+template <typename G, size_t kNodes, size_t kPart = 0>
 constexpr size_t last_part() {
-  if constexpr (!PartSizes<G, kPart>::kFound) {
-    return kWhole;
-  } else if constexpr (PartSizes<G, kPart>::kValue.stopped) {
-    return last_part<G, kPart + 1>();
+  if constexpr (!PartSizes<G, kNodes, kPart>::kFound) {
+    return kNoPart;
+  } else if constexpr (PartSizes<G, kNodes, kPart>::kValue.stopped) {
+    return last_part<G, kNodes, kPart + 1>();
   } else {
     return kPart;
   }
 }
 
+template <typename G, size_t kNodes, size_t kPart>
+struct TracedBy {
+  static constexpr GraphSizes kSizes = PartSizes<G, kNodes, kPart>::kValue;
+  static constexpr bool kFound = true;
+  static constexpr Graph trace() {
+    Builder builder;
+    trace_part<G, kNodes, kPart>(builder);
+    return static_cast<Graph&&>(builder.graph());
+  }
+};
+struct NotTraced {
+  static constexpr GraphSizes kSizes = {};
+  static constexpr bool kFound = false;
+};
+// How a graph can be traced, with the first number of nodes that will do.
+template <typename G, size_t kNodes, size_t... kNext>
+constexpr auto find_trace() {
+  constexpr size_t kLast = last_part<G, kNodes>();
+  if constexpr (kLast != kNoPart) {
+    return TracedBy<G, kNodes, kLast>();
+  } else if constexpr (sizeof...(kNext) > 0) {
+    return find_trace<G, kNext...>();
+  } else {
+    return NotTraced();
+  }
+}
 template <typename G>
-inline constexpr size_t kLastPart = last_part<G>();
+using Traced = decltype(find_trace<G, kManyNodes, kFewNodes, kAllNodes>());
+
 template <typename G>
-inline constexpr bool kIsTraced = PartSizes<G, kLastPart<G>>::kFound;
+inline constexpr bool kIsTraced = Traced<G>::kFound;
+// Of a graph that is not traced: its beginning can be, so it is only too large.
 template <typename G>
-inline constexpr GraphSizes kTracedSizes = PartSizes<G, kLastPart<G>>::kValue;
+inline constexpr bool kIsTooLarge = PartSizes<G, 50, 0>::kValue.stopped;
+template <typename G>
+inline constexpr GraphSizes kTracedSizes = Traced<G>::kSizes;
 
 // All that has a name, in the order of the graph; outputs last.
 template <size_t kCount, size_t kChars>
@@ -200,13 +233,7 @@ struct FrozenNames {
   }
 };
 template <typename G>
-constexpr Graph trace_all() {
-  Builder builder;
-  trace_part<G, kLastPart<G>>(builder);
-  return static_cast<Graph&&>(builder.graph());
-}
-template <typename G>
-inline constexpr FrozenNames<kTracedSizes<G>.named, kTracedSizes<G>.names> kNames{trace_all<G>()};
+inline constexpr FrozenNames<kTracedSizes<G>.named, kTracedSizes<G>.names> kNames{Traced<G>::trace()};
 
 // A simplified graph has no more of anything than the graph it comes from, but for the words of constants
 // that were folded: one for each node at the most.
@@ -215,7 +242,7 @@ constexpr GraphSizes simplified_sizes(GraphSizes sizes) {
   return sizes;
 }
 template <typename G>
-inline constexpr FrozenGraph<simplified_sizes(kTracedSizes<G>)> kFrozenGraph{simplify(trace_all<G>())};
+inline constexpr FrozenGraph<simplified_sizes(kTracedSizes<G>)> kFrozenGraph{simplify(Traced<G>::trace())};
 
 }  // namespace internal
 

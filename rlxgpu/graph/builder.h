@@ -148,6 +148,7 @@ class Builder {
 
   constexpr void output(std::string_view name, Tensor value, Site site = std::source_location::current());
 
+  // What is recorded so far; inside a compiler it may hold nodes that follow (resume), so build() must not ask for it.
   constexpr const Graph& graph() const { return graph_; }
   constexpr Graph& graph() { return graph_; }
   constexpr bool ok() const { return graph_.ok(); }
@@ -156,6 +157,8 @@ class Builder {
   // code from its beginning; what `known` holds is not recorded again, and nothing is recorded beyond `limit` nodes.
   constexpr void resume(Graph&& known, size_t limit);
   constexpr bool stopped() const { return stopped_; }  // there is more than `limit`
+  // Whether the next node is looked at: if not, what is in it need not be computed.
+  constexpr bool recording() const { return next_ >= known_ && graph_.ok(); }
 
   // Appends a node; returns its first result (the others follow it), or -1.
   constexpr int32_t append(const OpDef& op, std::span<const Tensor> operands, Span<int64_t> attrs, Site site) {
@@ -182,17 +185,14 @@ class Builder {
   }
   // Whether the next node is to be recorded: not if it is known, nor after an error.
   constexpr bool records() {
-    if (next_ < known_) return false;
-    if (graph_.nodes.size() >= limit_) stop();
-    return graph_.ok();
+    if (!recording()) return false;
+    if (graph_.nodes.size() < limit_) return true;
+    stopped_ = true;
+    graph_.error << "the graph goes on";  // so nothing more is recorded
+    return false;
   }
   // The node that need not be recorded, or no tensor.
   constexpr Tensor known() { return {this, next_ < known_ ? graph_.nodes[next_++].results.first : -1}; }
-  constexpr void stop() {
-    if (!graph_.ok()) return;
-    stopped_ = true;
-    graph_.error << "the graph goes on";  // so nothing more is recorded
-  }
   constexpr Tensor store(DType dtype, const Shape& shape, Span<uint32_t> words, Site site);
   constexpr Tensor source(NodeKind kind, std::string_view name, DType dtype, const Shape& shape, Site site);
   constexpr Range intern(std::string_view name) {
