@@ -34,6 +34,7 @@ const Case kCases[] = {
     {"encoder_24/O2", "encoder", {"-DLAYERS=24", "-O2"}, 8.0},
     {"encoder_96/O0", "encoder", {"-DLAYERS=96"}},
     {"llama_24/O0", "llama", {"-DLAYERS=24"}},
+    {"llama_96/O0", "llama", {"-DLAYERS=96"}},
     {"mixed_5000/O0", "mixed", {"-DROUNDS=180", "-DLOOPS=0"}},
     {"loop_1000/O0", "mixed", {"-DROUNDS=0", "-DLOOPS=250"}},
 };
