@@ -88,19 +88,38 @@ Result<Session> start_session(const Device& device, const Graph& graph, const En
 
 }  // namespace internal
 
-// As a target of an executable: that of the device, which is known when it is made.
-inline constexpr Target kThisDevice = kPortable;
+// In place of a target: the program is planned for the device, when the executable is made.
+struct PlannedForDevice {};
+inline constexpr PlannedForDevice kThisDevice;
 
-// G has `static constexpr void build(Builder&)`.
-template <typename G, const Target& kTarget = kThisDevice>
+namespace internal {
+
+// The program that the compiler makes: for the given target, or for every device.
+template <typename G, const auto& kPlan>
+struct ConstantOf {
+  static constexpr bool kPlansForDevice = false;
+  using Type = Frozen<G, kPlan>;
+};
+template <typename G, const auto& kPlan>
+  requires std::same_as<decltype(kPlan), const PlannedForDevice&>
+struct ConstantOf<G, kPlan> {
+  static constexpr bool kPlansForDevice = true;
+  using Type = Frozen<G, kPortable>;
+};
+
+}  // namespace internal
+
+// G has `static constexpr void build(Builder&)`. kPlan is kThisDevice or a Target.
+template <typename G, const auto& kPlan = kThisDevice>
 class Executable {
-  static constexpr bool kPlansForDevice = &kTarget == &kThisDevice;
-  using Constant = Frozen<G, kPlansForDevice ? kPortable : kTarget>;
+  static constexpr bool kPlansForDevice = internal::ConstantOf<G, kPlan>::kPlansForDevice;
+  using Constant = typename internal::ConstantOf<G, kPlan>::Type;
 
  public:
-  // The compiler's program: for kTarget, or for every device. Names, types and shapes of inputs and outputs are those
-  // of the program that runs.
-  static constexpr const auto& program = Constant::view;
+  // The compiler's program: for the target, or for every device. The compiler makes it where it is asked for: of an
+  // executable that plans for its device, only here. Names, types and shapes of inputs and outputs are those of the program
+  // that runs.
+  static constexpr const ProgramView& program = Constant::view;
 
   explicit Executable(const Device& device, const EngineOptions& options = {}) : Executable(start(device, options)) {}
   static Result<Executable> create(const Device& device, const EngineOptions& options = {}) {
@@ -111,22 +130,21 @@ class Executable {
   template <FixedString kName, typename Container>
     requires requires(const Container& c) { std::data(c); std::size(c); }
   void set(const Container& elements) {
-    constexpr int kPort = port<kName>();
-    if constexpr (kPort >= 0) {  // else port() has said what is wrong
+    constexpr NamedTensor kTensor = tensor<kName>();
+    if constexpr (kTensor.found) {  // else tensor() has said what is wrong
       using T = internal::ElementOfContainer<Container>;
-      constexpr const TensorDecl& kTensor = program.tensors[static_cast<size_t>(program.ports[kPort].tensor)];
-      static_assert(program.ports[kPort].role != BufferRole::output, "this name is an output: it is not set");
-      static_assert(internal::storable(internal::storage_of<T>(), kTensor.dtype), "the graph holds another element type under this name");
-      static_assert(internal::kFixedSize<Container> < 0 || kTensor.shape.dynamic() || internal::kFixedSize<Container> == kTensor.shape.count(),
+      constexpr TensorType kType = kTensor.type;
+      static_assert(kTensor.kind != NodeKind::op, "this name is an output: it is not set");
+      static_assert(internal::storable(internal::storage_of<T>(), kType.dtype), "the graph holds another element type under this name");
+      static_assert(internal::kFixedSize<Container> < 0 || kType.shape.dynamic() || internal::kFixedSize<Container> == kType.shape.count(),
                     "the graph holds another number of elements under this name");
-      if (broken_.ok()) session_.keep_error(session_.set(find(kName.view()), kTensor.dtype, static_cast<int64_t>(std::size(elements)), std::data(elements)));
+      if (broken_.ok()) session_.keep_error(session_.set(find(kName.view()), kType.dtype, static_cast<int64_t>(std::size(elements)), std::data(elements)));
     }
   }
   template <FixedString kName, typename Number>
     requires std::is_arithmetic_v<Number>
   void set(Number value) {
-    constexpr int kScalar = program.find_scalar(kName.view());
-    static_assert(kScalar >= 0 || Constant::sizes.error != 0, "the graph has no scalar or extent of this name");
+    static_assert(!kIsRight || find_scalar<G>(kName.view()).found, "the graph has no scalar or extent of this name");
     if (broken_.ok()) session_.keep_error(session_.set_scalar(session_.find_scalar(kName.view()), static_cast<double>(value)));
   }
 
@@ -136,8 +154,7 @@ class Executable {
   // Waits for the last run and copies a tensor out: an output, or what a state or weight holds now.
   template <FixedString kName>
   auto get() {
-    constexpr int kPort = port<kName>();
-    constexpr DType kDType = kPort < 0 ? f32 : program.tensors[static_cast<size_t>(program.ports[kPort < 0 ? 0 : kPort].tensor)].dtype;
+    constexpr DType kDType = tensor<kName>().type.dtype;
     using T = typename internal::ElementOf<kDType>::Type;
     using Elements = Result<std::vector<T>>;
     if (!broken_.ok()) return Elements(broken_);
@@ -149,8 +166,8 @@ class Executable {
   // The same into memory of the caller's.
   template <FixedString kName, typename T>
   Status get(std::span<T> out) {
-    constexpr int kPort = port<kName>();
-    static_assert(kPort < 0 || internal::storable(internal::storage_of<T>(), program.tensors[static_cast<size_t>(program.ports[kPort].tensor)].dtype),
+    constexpr NamedTensor kTensor = tensor<kName>();
+    static_assert(!kTensor.found || internal::storable(internal::storage_of<T>(), kTensor.type.dtype),
                   "the graph holds another element type under this name");
     if (!broken_.ok()) return broken_;
     return session_.get(find(kName.view()), internal::storage_of<T>(), static_cast<int64_t>(out.size()), out.data());
@@ -161,24 +178,23 @@ class Executable {
   Engine& engine() { return session_.engine(); }  // profile, warm_up, weights, states
 
  private:
+  static constexpr bool kIsRight = internal::kIsTraced<G> && internal::kTracedSizes<G>.error == 0;
+
   template <FixedString kName>
-  static constexpr int port() {
-    constexpr int kFound = find_port(kName.view());
-    static_assert(kFound >= 0 || Constant::sizes.error != 0, "the graph has no tensor of this name");
-    return kFound;
-  }
-  static constexpr int find_port(std::string_view name) {
-    int found = -1;
-    for (size_t i = 0; i < program.ports.size(); ++i) {
-      if (program.name(program.ports[i].name) == name) found = static_cast<int>(i);
+  static constexpr NamedTensor tensor() {
+    if constexpr (kIsRight) {
+      constexpr NamedTensor kFound = find_tensor<G>(kName.view());
+      static_assert(kFound.found, "the graph has no tensor of this name");
+      return kFound;
+    } else {
+      return {};  // what is wrong is said by the constructor
     }
-    return found;
   }
   int find(std::string_view name) const { return session_.find_port(name); }
 
   static Result<Session> start(const Device& device, const EngineOptions& options) {
+    static_assert(internal::CheckGraph<G>::kDone);  // what is wrong with the graph is said here
     if constexpr (kPlansForDevice) {
-      static_assert(internal::CheckGraph<G, kPortable>::kDone);  // what is wrong with the graph is said here
       return internal::start_session(device, internal::trace<G>(), options);
     } else {
       return load(device, options, std::make_index_sequence<program.kernels.specs.size()>());
@@ -188,7 +204,7 @@ class Executable {
   static Result<Session> load(const Device& device, const EngineOptions& options, std::index_sequence<kIndex...>) {
     internal::note_constant_program();
     std::array<std::string, sizeof...(kIndex)> texts;
-    (KernelText<G, kTarget, static_cast<int>(kIndex)>::append_to(texts[kIndex]), ...);
+    (KernelText<G, kPlan, static_cast<int>(kIndex)>::append_to(texts[kIndex]), ...);
     const std::array<std::string_view, sizeof...(kIndex)> views = {std::string_view(texts[kIndex])...};
     return Session::create(device, Constant::loaded, views, options);
   }

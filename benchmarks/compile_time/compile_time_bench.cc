@@ -1,7 +1,7 @@
 // What rlxgpu costs at compile time: seconds and megabytes of whole compilations, with each compiler that is here.
 //
-//   ./dev bench compile_time                                        about two minutes
-//   ./dev bench compile_time --benchmark_filter=g.._12 --runs=1     fewer, and once each
+//   ./dev bench compile_time                                          about five minutes
+//   ./dev bench compile_time --benchmark_filter=g.._12/O0 --runs=1    fewer, and once each
 //
 // The time of a case is the best of its runs. The bounds of docs/architecture.md count from a file that only includes
 // webgpu_cpp.h; the table at the end says which cases keep them.
@@ -19,11 +19,25 @@
 namespace {
 
 struct Case {
-  std::string_view name;
-  double bound;  // seconds over the baseline; 0: none
+  std::string_view name, file;
+  std::vector<std::string> options = {};
+  double bound = 0;  // seconds over the baseline; 0: none
 };
 
-constexpr Case kCases[] = {{"baseline", 0}, {"umbrella", 0}, {"matmul", 1.5}, {"encoder_1", 0}, {"encoder_12", 4.0}};
+const Case kCases[] = {
+    {"baseline/O0", "baseline"},
+    {"umbrella/O0", "umbrella"},
+    {"matmul/O0", "matmul", {}, 1.5},
+    {"encoder_1/O0", "encoder", {"-DLAYERS=1"}},
+    {"encoder_12/O0", "encoder", {"-DLAYERS=12"}, 4.0},
+    {"encoder_24/O0", "encoder", {"-DLAYERS=24"}, 4.0},
+    {"encoder_24/O2", "encoder", {"-DLAYERS=24", "-O2"}, 8.0},
+    {"encoder_96/O0", "encoder", {"-DLAYERS=96"}},
+    {"llama_24/O0", "llama", {"-DLAYERS=24"}},
+    {"llama_96/O0", "llama", {"-DLAYERS=96"}},
+    {"mixed_5000/O0", "mixed", {"-DROUNDS=180", "-DLOOPS=0"}},
+    {"loop_1000/O0", "mixed", {"-DROUNDS=0", "-DLOOPS=250"}},
+};
 constexpr std::string_view kCompilers[] = {"g++", "clang++"};
 
 struct Cost {
@@ -38,14 +52,15 @@ std::string key_of(std::string_view compiler, std::string_view name) {
 }
 
 void BM_Compile(benchmark::State& state, std::string_view compiler, const Case& what) {
-  const std::vector<std::string> command = {std::string(compiler),
-                                            "-std=c++20",
-                                            "-I",
-                                            ".",
-                                            "-c",
-                                            "-o",
-                                            "/dev/null",
-                                            "benchmarks/compile_time/" + std::string(what.name) + ".cc"};
+  std::vector<std::string> command = {std::string(compiler),
+                                      "-std=c++20",
+                                      "-I",
+                                      ".",
+                                      "-c",
+                                      "-o",
+                                      "/dev/null",
+                                      "benchmarks/compile_time/" + std::string(what.file) + ".cc"};
+  command.insert(command.end(), what.options.begin(), what.options.end());
   Cost best;
   for (auto _ : state) {
     const rlxgpu::tools::ProcessResult result = rlxgpu::tools::run_process(command);
@@ -62,13 +77,13 @@ void BM_Compile(benchmark::State& state, std::string_view compiler, const Case& 
 void print_table() {
   std::printf("\n%-10s%-14s%9s%8s%15s%8s\n", "compiler", "case", "seconds", "MB", "over baseline", "bound");
   for (const std::string_view compiler : kCompilers) {
-    const auto baseline = costs.find(key_of(compiler, "baseline"));
+    const auto baseline = costs.find(key_of(compiler, "baseline/O0"));
     for (const Case& what : kCases) {
       const auto found = costs.find(key_of(compiler, what.name));
       if (found == costs.end()) continue;
       std::printf("%-10s%-14s%9.2f%8.0f", std::string(compiler).c_str(), std::string(what.name).c_str(),
                   found->second.seconds, found->second.megabytes);
-      if (baseline != costs.end() && what.name != "baseline") {
+      if (baseline != costs.end() && what.file != "baseline") {
         const double over = found->second.seconds - baseline->second.seconds;
         std::printf("%15.2f", over);
         if (what.bound > 0) std::printf("%8.1f  %s", what.bound, over > what.bound ? "OVER BOUND" : "kept");

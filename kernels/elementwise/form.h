@@ -57,6 +57,14 @@ constexpr const Pattern& pattern_for(const Form& form, DType dtype) {
   return form.signed_only && !is_signed(dtype) ? kNoPattern : form.integers;
 }
 
+// A bit for each dtype that has a pattern.
+template <Form kForm>
+inline constexpr uint32_t kTakenTypes = [] {
+  uint32_t taken = 0;
+  for (const DType dtype : kAllDTypes) taken |= uint32_t{!pattern_for(kForm, dtype).empty()} << static_cast<int>(dtype);
+  return taken;
+}();
+
 // "f32, f16 or bf16": what a message says of the types that an op takes.
 template <typename Accepts>
 constexpr Text type_list(const Accepts& accepts) {
@@ -72,10 +80,10 @@ constexpr Text type_list(const Accepts& accepts) {
 
 // The broadcast shape of operands [first, count()); false after a failure.
 constexpr bool infer_broadcast(Infer& infer, int first, Shape& shape) {
-  shape = infer.shape(first);
-  for (int k = first + 1; k < infer.count(); ++k) {
-    const Shape before = shape;
-    if (!broadcast(before, infer.shape(k), shape)) {
+  const Call& call = infer.call();
+  shape = call.operand(first).shape;
+  for (int k = first + 1; k < call.operand_count; ++k) {
+    if (!broadcast(shape, call.operand_types[k]->shape, shape)) {
       infer.fail("the shapes do not broadcast: aligned at the end, extents must be equal or 1");
       return false;
     }
@@ -85,8 +93,9 @@ constexpr bool infer_broadcast(Infer& infer, int first, Shape& shape) {
 
 // Operands [first, count()) must have one dtype; false after a failure.
 constexpr bool infer_same_dtype(Infer& infer, int first) {
-  for (int k = first + 1; k < infer.count(); ++k) {
-    if (infer.dtype(k) != infer.dtype(first)) {
+  const Call& call = infer.call();
+  for (int k = first + 1; k < call.operand_count; ++k) {
+    if (call.operand_types[k]->dtype != call.operand_types[first]->dtype) {
       infer.fail("operands of ", name_of(infer.dtype(first)), " and ", name_of(infer.dtype(k)),
                  " do not mix: cast one of them");
       return false;
@@ -101,7 +110,7 @@ template <Form kForm>
 constexpr void form_infer(Infer& infer) {
   if (!infer_same_dtype(infer, 0)) return;
   const DType dtype = infer.dtype(0);
-  if (pattern_for(kForm, dtype).empty()) {
+  if ((kTakenTypes<kForm> >> static_cast<int>(dtype) & 1) == 0) {
     const Text list = type_list([](DType d) { return !pattern_for(kForm, d).empty(); });
     return infer.fail("takes ", list, ", not ", name_of(dtype), dtype == c64 ? ": use real, imag or abs first" : ": cast the operand first");
   }

@@ -90,7 +90,7 @@ constexpr Tensor expand(Tensor x, const Shape& shape, Site site = std::source_lo
     attrs[2 * axis + 1] = shape.symbol(axis);
   }
   const int rank = shape.rank() < kMaxRank ? shape.rank() : kMaxRank;
-  return apply(kExpand, {x}, std::span<const int64_t>(attrs, static_cast<size_t>(2 * rank)), site);
+  return apply(kExpand, {x}, Span<int64_t>(attrs, static_cast<size_t>(2 * rank)), site);
 }
 
 inline constexpr OpDef kTile = {

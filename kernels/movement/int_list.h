@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <span>
 
+#include "rlxgpu/base/span.h"
 #include "rlxgpu/base/text.h"
 #include "rlxgpu/graph/shape.h"
 
@@ -33,7 +34,7 @@ class IntList {
   constexpr void resize(int size, int64_t fill) {
     while (size_ < size) push_back(fill);
   }
-  constexpr std::span<const int64_t> span() const {
+  constexpr Span<int64_t> span() const {
     return {numbers_, static_cast<size_t>(size_ < kMaxRank ? size_ : kMaxRank)};
   }
 

@@ -163,7 +163,7 @@ constexpr Tensor roll(Tensor x, int64_t shift, int64_t axis, Site site = std::so
     return {&x.builder(), -1};
   }
   attrs[at] = shift;
-  return apply(kRoll, {x}, std::span<const int64_t>(attrs, static_cast<size_t>(x.shape().rank())), site);
+  return apply(kRoll, {x}, Span<int64_t>(attrs, static_cast<size_t>(x.shape().rank())), site);
 }
 
 }  // namespace rlxgpu

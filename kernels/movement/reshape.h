@@ -138,7 +138,7 @@ constexpr Tensor reshape(Tensor x, const Shape& shape, Site site = std::source_l
     attrs[2 * axis] = shape[axis];
     attrs[2 * axis + 1] = shape.symbol(axis);
   }
-  return apply(kReshape, {x}, std::span<const int64_t>(attrs, static_cast<size_t>(2 * rank)), site);
+  return apply(kReshape, {x}, Span<int64_t>(attrs, static_cast<size_t>(2 * rank)), site);
 }
 
 // Without the given axes, each of extent 1; without any list, without all such axes.

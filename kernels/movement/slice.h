@@ -120,7 +120,7 @@ constexpr Tensor slice(Tensor x, const IntList& starts, const IntList& ends, con
     attrs.push_back(step);
   }
   if (starts.size() > rank || ends.size() > rank || steps.size() > rank) attrs.push_back(0);  // the shape rule objects
-  return apply(kSlice, {x}, std::span<const int64_t>(attrs.data(), attrs.size()), site);
+  return apply(kSlice, {x}, Span<int64_t>(attrs.data(), attrs.size()), site);
 }
 
 namespace internal {

@@ -220,7 +220,7 @@ constexpr Tensor reduce(const OpDef& op, Tensor x, const Axes& axes, ReduceOptio
   if (axes.count == 0) {
     for (; count < x.shape().rank(); ++count) attrs[1 + count] = count;
   }
-  return apply(op, {x}, std::span<const int64_t>(attrs, static_cast<size_t>(count + 1)), site);
+  return apply(op, {x}, Span<int64_t>(attrs, static_cast<size_t>(count + 1)), site);
 }
 
 constexpr Tensor sum(Tensor x, Axes axes = {}, ReduceOptions options = {},

@@ -3,7 +3,6 @@
 #define KERNELS_REDUCE_SHAPE_H_
 
 #include <cstdint>
-#include <span>
 
 #include "rlxgpu/graph/builder.h"
 
@@ -14,7 +13,7 @@ enum class Reduce : uint8_t { sum, mean, prod, max, min, l1, l2, sum_square, log
 // Which axes are reduced.
 class ReducedAxes {
  public:
-  constexpr ReducedAxes(std::span<const int64_t> axes, int rank) {
+  constexpr ReducedAxes(Span<int64_t> axes, int rank) {
     for (const int64_t given : axes) {
       const int axis = normalise_axis(given, rank);
       if (axis >= 0) reduced_[axis] = true;
@@ -27,7 +26,7 @@ class ReducedAxes {
 };
 
 // False, with the reason told, when the axes are not some of the operand's, each once.
-constexpr bool check_axes(Infer& infer, std::span<const int64_t> axes) {
+constexpr bool check_axes(Infer& infer, Span<int64_t> axes) {
   const int rank = infer.shape(0).rank();
   bool seen[kMaxRank] = {};
   int run_time = 0;
@@ -51,7 +50,7 @@ constexpr bool check_axes(Infer& infer, std::span<const int64_t> axes) {
   return true;
 }
 
-constexpr Shape reduced_shape(const Shape& shape, std::span<const int64_t> axes, bool keep_dims) {
+constexpr Shape reduced_shape(const Shape& shape, Span<int64_t> axes, bool keep_dims) {
   const ReducedAxes reduced(axes, shape.rank());
   Shape result;
   for (int axis = 0; axis < shape.rank(); ++axis) {

@@ -218,7 +218,7 @@ constexpr Tensor affine_grid(Tensor theta, std::span<const int64_t> extents, boo
   Vec<int64_t> attrs;
   attrs.push_back(align_corners);
   for (const int64_t extent : extents) attrs.push_back(extent);
-  return apply(kAffineGrid, {theta}, std::span<const int64_t>(attrs.data(), attrs.size()), site);
+  return apply(kAffineGrid, {theta}, Span<int64_t>(attrs.data(), attrs.size()), site);
 }
 constexpr Tensor affine_grid(Tensor theta, std::initializer_list<int64_t> extents, bool align_corners = false,
                              Site site = std::source_location::current()) {

@@ -111,7 +111,8 @@ constexpr Tensor rope(Tensor x, Tensor positions, RopeOptions options = {},
     return {&x.builder(), -1};
   }
   Vec<uint32_t> words;
-  for (int64_t pair = 0; 2 * pair + 1 < columns && columns <= 65536; ++pair) {
+  const int64_t turned = columns <= 65536 && x.builder().recording() ? columns : 0;
+  for (int64_t pair = 0; 2 * pair + 1 < turned; ++pair) {
     const rope_internal::Turns turns(static_cast<double>(options.base), pair, columns);
     words.push_back(turns.high), words.push_back(turns.low);
   }

@@ -33,19 +33,19 @@ class Hash {
 class HashIndex {
  public:
   constexpr void insert(uint64_t hash, int32_t item) {
-    if (2 * (count_ + 1) > entries_.size()) grow();
+    if (2 * count_ + 1 > mask_) grow();
     place(hash, item);
     ++count_;
   }
   // The items inserted with this hash, in order of insertion; -1 after the last.
   constexpr int32_t first(uint64_t hash) {
-    if (entries_.empty()) return -1;
+    if (count_ == 0) return -1;
     wanted_ = hash;
-    at_ = hash & (entries_.size() - 1);
+    at_ = hash & mask_;
     return found();
   }
   constexpr int32_t next() {
-    at_ = (at_ + 1) & (entries_.size() - 1);
+    at_ = (at_ + 1) & mask_;
     return found();
   }
 
@@ -55,27 +55,28 @@ class HashIndex {
     int32_t item = -1;
   };
   constexpr int32_t found() {
-    const size_t mask = entries_.size() - 1;
-    while (entries_[at_].item >= 0 && entries_[at_].hash != wanted_) at_ = (at_ + 1) & mask;
-    return entries_[at_].item;
+    const Entry* const entries = entries_.data();
+    while (entries[at_].item >= 0 && entries[at_].hash != wanted_) at_ = (at_ + 1) & mask_;
+    return entries[at_].item;
   }
   constexpr void place(uint64_t hash, int32_t item) {
-    const size_t mask = entries_.size() - 1;
-    size_t at = hash & mask;
-    while (entries_[at].item >= 0) at = (at + 1) & mask;
-    entries_[at] = {hash, item};
+    Entry* const entries = entries_.data();
+    size_t at = hash & mask_;
+    while (entries[at].item >= 0) at = (at + 1) & mask_;
+    entries[at] = {hash, item};
   }
   constexpr void grow() {
     Vec<Entry> old = static_cast<Vec<Entry>&&>(entries_);
     entries_ = Vec<Entry>();
     entries_.resize(old.empty() ? 64 : 4 * old.size());
+    mask_ = entries_.size() - 1;
     for (const Entry& entry : old) {
       if (entry.item >= 0) place(entry.hash, entry.item);
     }
   }
 
   Vec<Entry> entries_;
-  size_t count_ = 0, at_ = 0;
+  size_t mask_ = 0, count_ = 0, at_ = 0;
   uint64_t wanted_ = 0;
 };
 

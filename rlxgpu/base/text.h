@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "rlxgpu/base/vec.h"
+
 namespace rlxgpu {
 
 struct Hex {
@@ -43,14 +45,16 @@ class Text {
   constexpr void append(const char* from, size_t size) { *this << std::string_view(from, size); }
 
   constexpr Text& operator<<(std::string_view piece) {
-    grow(size_ + piece.size());
-    for (const char c : piece) data_[size_++] = c;
+    const size_t size = size_ + piece.size();
+    if (size > capacity_) grow(size);
+    copy_items(data_ + size_, piece.data(), piece.size());
+    size_ = size;
     return *this;
   }
   constexpr Text& operator<<(const char* piece) { return *this << std::string_view(piece); }
   constexpr Text& operator<<(const Text& piece) { return *this << piece.view(); }
   constexpr Text& operator<<(char c) {
-    grow(size_ + 1);
+    if (size_ == capacity_) grow(size_ + 1);
     data_[size_++] = c;
     return *this;
   }
@@ -64,7 +68,7 @@ class Text {
       rest /= 10;
     } while (rest != 0);
     if (value < 0) digits[n++] = '-';
-    grow(size_ + static_cast<size_t>(n));
+    if (size_ + static_cast<size_t>(n) > capacity_) grow(size_ + static_cast<size_t>(n));
     while (n > 0) data_[size_++] = digits[--n];
     return *this;
   }
@@ -76,10 +80,9 @@ class Text {
 
  private:
   constexpr void grow(size_t size) {
-    if (size <= capacity_) return;
     const size_t capacity = size < 96 ? 96 : 2 * size;
     char* const grown = new char[capacity]();
-    for (size_t i = 0; i < size_; ++i) grown[i] = data_[i];
+    copy_items(grown, data_, size_);
     delete[] data_;
     data_ = grown;
     capacity_ = capacity;

@@ -4,6 +4,9 @@
 //
 // It exists because std::vector costs several times the compile time when a graph is traced by the
 // compiler. T must be default-constructible; elements past size() are default values.
+//
+// Compilers limit the steps of one constant evaluation, and clang counts statements: what every node of a graph goes
+// through is written with few of them.
 #ifndef RLXGPU_BASE_VEC_H_
 #define RLXGPU_BASE_VEC_H_
 
@@ -12,18 +15,28 @@
 
 namespace rlxgpu {
 
+// Copies `count` items between arrays that do not overlap.
+template <typename T>
+constexpr void copy_items(T* to, const T* from, size_t count) {
+  for (size_t i = 0; i < count; ++i) to[i] = from[i];
+}
+#ifdef __clang__
+template <typename T>
+  requires(__is_trivially_copyable(T))
+constexpr void copy_items(T* to, const T* from, size_t count) {  // all of them in one step
+  if (count != 0) __builtin_memcpy(to, from, count * sizeof(T));
+}
+#endif
+
 template <typename T>
 class Vec {
  public:
   constexpr Vec() = default;
   constexpr Vec(std::initializer_list<T> items) {
-    reserve(items.size());
-    for (const T& item : items) data_[size_++] = item;
+    append(items.begin(), items.size());
   }
   constexpr Vec(const Vec& other) {
-    reserve(other.size_);
-    for (size_t i = 0; i < other.size_; ++i) data_[i] = other.data_[i];
-    size_ = other.size_;
+    append(other.data_, other.size_);
   }
   constexpr Vec(Vec&& other) noexcept
       : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
@@ -53,18 +66,22 @@ class Vec {
   constexpr const T* end() const { return data_ + size_; }
 
   constexpr void push_back(const T& item) {
-    if (size_ == capacity_) {
-      const T copy = item;  // item may live in this array
-      reserve(capacity_ == 0 ? 8 : 2 * capacity_);
-      data_[size_++] = copy;
-    } else {
-      data_[size_++] = item;
-    }
+    if (size_ == capacity_) return grow_for(item);
+    data_[size_++] = item;
+  }
+  // Items of another array.
+  constexpr void append(const T* from, size_t count) {
+    if (size_ + count > capacity_) reserve(size_ + count < 2 * capacity_ ? 2 * capacity_ : size_ + count);
+    copy_items(data_ + size_, from, count);
+    size_ += count;
   }
   constexpr void assign(const T* from, size_t size) {
-    reserve(size);
-    for (size_t i = 0; i < size; ++i) data_[i] = from[i];
-    size_ = size;
+    size_ = 0;
+    append(from, size);
+  }
+  // Room for `count` more, so that adding them moves nothing.
+  constexpr void make_room(size_t count) {
+    if (size_ + count > capacity_) reserve(2 * capacity_ + count);
   }
   constexpr void pop_back() { --size_; }
   constexpr void clear() { size_ = 0; }
@@ -75,8 +92,12 @@ class Vec {
   }
   constexpr void reserve(size_t capacity) {
     if (capacity <= capacity_) return;
-    T* const grown = new T[capacity]();
-    for (size_t i = 0; i < size_; ++i) grown[i] = static_cast<T&&>(data_[i]);
+    T* const grown = new T[capacity]{};
+    if constexpr (__is_trivially_copyable(T)) {
+      copy_items(grown, data_, size_);
+    } else {
+      for (size_t i = 0; i < size_; ++i) grown[i] = static_cast<T&&>(data_[i]);
+    }
     delete[] data_;
     data_ = grown;
     capacity_ = capacity;
@@ -89,6 +110,12 @@ class Vec {
   }
 
  private:
+  constexpr void grow_for(const T& item) {
+    const T copy = item;  // item may live in this array
+    reserve(capacity_ == 0 ? 8 : 2 * capacity_);
+    data_[size_++] = copy;
+  }
+
   T* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;

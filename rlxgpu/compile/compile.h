@@ -41,14 +41,8 @@ struct CompileOptions {
 
 constexpr Program compile(const Graph& graph, const Target& target, const CompileOptions& options = {}) {
   Program program;
-  if (!graph.ok()) {
-    program.error = graph.error;
-    return program;
-  }
-  if (graph.outputs.empty()) {
-    program.error << "the graph has no output";
-    return program;
-  }
+  program.error = error_of(graph);
+  if (!program.error.empty()) return program;
   Graph simple;
   if (options.simplify) simple = simplify(graph);
   const Graph& from = options.simplify ? simple : graph;

@@ -4,7 +4,8 @@
 //   static_assert(Frozen<Mlp, kPortable>::view.steps.size() == 2);
 //
 // In two stages, graph and program. A constant cannot keep heap memory, so each needs its sizes before its
-// contents: the graph is traced twice; the program is made once into arrays of likely sizes, then copied. A graph with an error does not compile: the error's text is in the message.
+// contents: the graph is traced twice; the program is made once into arrays of likely sizes, then copied. A graph with an
+// error does not compile: the error's text is in the message. So is the way out where a compiler's limits do not suffice.
 #ifndef RLXGPU_COMPILE_FREEZE_H_
 #define RLXGPU_COMPILE_FREEZE_H_
 
@@ -119,48 +120,104 @@ struct FrozenProgram : FrozenSteps<kMost> {
 
 namespace internal {
 
+#ifdef __clang__
+inline constexpr std::string_view kTooLarge =
+    "the graph takes more steps than clang allows for a constant: compile with -fconstexpr-steps=100000000, or build it at run "
+    "time, as a DynamicGraph";
+#else
+inline constexpr std::string_view kTooLarge =
+    "the graph takes more steps than g++ allows for a constant: compile with -fconstexpr-ops-limit=1000000000 and "
+    "-fconstexpr-loop-limit=10000000, or build it at run time, as a DynamicGraph";
+#endif
+
+inline constexpr std::string_view kNotConstant =
+    "the compiler cannot evaluate build() and says why; where a limit is met, a DynamicGraph has none";
+
+// Has the compiler say why it cannot evaluate build().
+template <typename G>
+constexpr bool let_compiler_explain() {
+  if constexpr (!kIsTraced<G> && !kIsTooLarge<G>) {
+    constexpr GraphSizes kSizes = part_sizes<G, kAllNodes, 0>();
+    return kSizes.error == 0;
+  }
+  return true;
+}
+
 template <typename G>
 constexpr Program build_program(const Target& target) {
   CompileOptions options;
   options.simplify = false;  // it is already
   options.check = false;     // checked by tests: it would be a third of the work
-  if constexpr (kGraphSizes<G>.error == 0) {
-    return compile(kFrozenGraph<G>.thaw(), target, options);
-  } else {
-    return compile(trace<G>(), target, options);
-  }
+  return compile(kFrozenGraph<G>.thaw(), target, options);
 }
 
 // Sizes that the program of a graph seldom exceeds, so that it need not be made twice.
 constexpr ProgramSizes likely_sizes(const GraphSizes& g) {
   const size_t n = g.nodes;
-  return {n + 8,  n + 32, n + 8, g.scalars, n + 16, 4 * n + 32, g.scalars * 4 + 16, g.words + 64, n / 8 + 24, n / 4 + 160,
+  return {n + 8,  n + 32, n + 8, g.scalars, n + 16, 4 * n + 32, g.scalars * 4 + 16, g.words + n + 64, n / 8 + 24, n / 4 + 160,
           n / 4 + 160, n / 4 + 320, n / 8 + 96, n / 4 + 480, n / 8 + 128, 16, g.names + n + 1024, 0};
 }
 
 template <typename G, const Target& kTarget>
-inline constexpr FrozenProgram<likely_sizes(kGraphSizes<G>)> kLikelyProgram{build_program<G>(kTarget)};
+inline constexpr FrozenProgram<likely_sizes(kTracedSizes<G>)> kLikelyProgram{build_program<G>(kTarget)};
 
+// What a compiler prints of a constant that takes too many steps is long: of a large graph we find out first.
 template <typename G, const Target& kTarget>
-inline constexpr ProgramSizes kProgramSizes = kLikelyProgram<G, kTarget>.sizes;
+concept HasProgram = kTracedSizes<G>.nodes <= 100 || requires {
+  typename std::bool_constant<(build_program<G>(kTarget).steps.size() >= 0)>;
+};
+
+// A program, or the error of the graph or of the program.
+template <typename G, const Target& kTarget>
+constexpr ProgramSizes program_sizes() {
+  if constexpr (!kIsTraced<G>) {
+    return {.error = 1};
+  } else if constexpr (kTracedSizes<G>.error != 0) {
+    return {.error = kTracedSizes<G>.error};
+  } else if constexpr (!HasProgram<G, kTarget>) {
+    return {.error = kTooLarge.size()};
+  } else {
+    return kLikelyProgram<G, kTarget>.sizes;
+  }
+}
+template <typename G, const Target& kTarget>
+inline constexpr ProgramSizes kProgramSizes = program_sizes<G, kTarget>();
 
 // The program in arrays of its own sizes.
 template <typename G, const Target& kTarget>
 constexpr FrozenProgram<kProgramSizes<G, kTarget>> freeze_program() {
   using Exact = FrozenProgram<kProgramSizes<G, kTarget>>;
-  if constexpr (kProgramSizes<G, kTarget>.fit(likely_sizes(kGraphSizes<G>))) {
+  if constexpr (kProgramSizes<G, kTarget>.error != 0) {
+    return Exact(Program());
+  } else if constexpr (kProgramSizes<G, kTarget>.fit(likely_sizes(kTracedSizes<G>))) {
     return Exact(kLikelyProgram<G, kTarget>);
   } else {
     return Exact(build_program<G>(kTarget));
   }
 }
 
-template <typename G, const Target& kTarget>
-constexpr auto error_text() {
-  if constexpr (kProgramSizes<G, kTarget>.error == 0) {
+// The error of a graph, as text of fixed size.
+template <typename G>
+constexpr auto graph_error_text() {
+  if constexpr (!kIsTraced<G>) {
+    constexpr std::string_view kWhy = kIsTooLarge<G> ? kTooLarge : kNotConstant;
+    return FixedString<kWhy.size()>(kWhy);
+  } else if constexpr (kTracedSizes<G>.error == 0) {
     return FixedString<0>();
   } else {
-    return FixedString<kProgramSizes<G, kTarget>.error>(build_program<G>(kTarget).error.view());
+    return FixedString<kTracedSizes<G>.error>(Traced<G>::trace().error.view());
+  }
+}
+// That of its program; nothing if the graph has one, which is said once.
+template <typename G, const Target& kTarget>
+constexpr auto program_error_text() {
+  constexpr size_t kSize = kProgramSizes<G, kTarget>.error;
+  if constexpr (!kIsTraced<G> || kTracedSizes<G>.error != 0 || kSize == 0) {
+    return FixedString<0>();
+  } else if constexpr (!HasProgram<G, kTarget>) {
+    return FixedString<kSize>(kTooLarge);
+  } else {
+    return FixedString<kSize>(build_program<G>(kTarget).error.view());
   }
 }
 
@@ -175,16 +232,26 @@ struct GraphError<kText> {};
 #if (defined(__clang__) && __clang_major__ >= 20) || (!defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 14)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wc++26-extensions"
-template <typename G, const Target& kTarget, bool kIsRight = kProgramSizes<G, kTarget>.error == 0>
+template <typename G, bool kIsRight = kIsTraced<G> && kTracedSizes<G>.error == 0>
 struct CheckGraph {
-  static_assert(kIsRight, error_text<G, kTarget>());
+  static_assert(kIsRight, graph_error_text<G>());
+  static constexpr bool kDone = let_compiler_explain<G>();
+};
+template <typename G, const Target& kTarget, bool kIsRight = program_error_text<G, kTarget>().size() == 0>
+struct CheckProgram {
+  static_assert(kIsRight, program_error_text<G, kTarget>());
   static constexpr bool kDone = true;
 };
 #pragma GCC diagnostic pop
 #else
-template <typename G, const Target& kTarget>
+template <typename G>
 struct CheckGraph {
-  static_assert(sizeof(GraphError<error_text<G, kTarget>()>) > 0);
+  static_assert(sizeof(GraphError<graph_error_text<G>()>) > 0);
+  static constexpr bool kDone = let_compiler_explain<G>();
+};
+template <typename G, const Target& kTarget>
+struct CheckProgram {
+  static_assert(sizeof(GraphError<program_error_text<G, kTarget>()>) > 0);
   static constexpr bool kDone = true;
 };
 #endif
@@ -194,7 +261,8 @@ struct CheckGraph {
 template <typename G, const Target& kTarget = kPortable>
 struct Frozen {
   static constexpr const ProgramSizes& sizes = internal::kProgramSizes<G, kTarget>;
-  static_assert(internal::CheckGraph<G, kTarget>::kDone);
+  static_assert(internal::CheckGraph<G>::kDone);
+  static_assert(internal::CheckProgram<G, kTarget>::kDone);
   static constexpr FrozenProgram<sizes> program = internal::freeze_program<G, kTarget>();
   static constexpr ProgramView view = program.view(kTarget);
   // What is loaded on a device: the same without the kernels' specifications.

@@ -175,6 +175,13 @@ class Simplifier {
 
 constexpr Graph simplify(const Graph& graph) { return Simplifier(graph).run(); }
 
+// Why a graph cannot become a program, or nothing.
+constexpr Text error_of(const Graph& graph) {
+  Text error = graph.error;
+  if (error.empty() && graph.outputs.empty()) error << "the graph has no output";
+  return error;
+}
+
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_COMPILE_SIMPLIFY_H_

@@ -21,6 +21,7 @@
 #include <string_view>
 
 #include "rlxgpu/base/hash_index.h"
+#include "rlxgpu/base/span.h"
 #include "rlxgpu/base/text.h"
 #include "rlxgpu/base/vec.h"
 #include "rlxgpu/graph/element.h"
@@ -44,6 +45,7 @@ class Tensor {
   constexpr DType dtype() const;
 
  private:
+  friend class Builder;
   Builder* builder_ = nullptr;
   int32_t id_ = -1;
 };
@@ -71,22 +73,19 @@ class Infer {
   constexpr const Shape& shape(int k) const { return call_.operand(k).shape; }
   constexpr DType dtype(int k) const { return call_.operand(k).dtype; }
   constexpr int64_t attr(int i) const { return call_.attr(i); }
-  constexpr void result(DType dtype, const Shape& shape) {
-    if (results_.empty()) results_.reserve(1);  // seldom more
-    results_.push_back({dtype, shape});
-  }
+  constexpr void result(DType dtype, const Shape& shape);
 
   // fail("inner dimensions differ (", 768, " vs ", 512, ")")
   template <typename... Parts>
   constexpr void fail(const Parts&... parts);
 
-  constexpr const Vec<TensorType>& results() const { return results_; }
+  constexpr int result_count() const { return results_; }
 
  private:
   Builder& builder_;
   const Call& call_;
   Site site_;
-  Vec<TensorType> results_;
+  int results_ = 0;
 };
 
 class Builder {
@@ -125,6 +124,7 @@ class Builder {
   }
   // An extent given with every run, between 0 and `most`.
   constexpr Dim extent(std::string_view name, int64_t most, Site site = std::source_location::current()) {
+    if (next_ < known_) return Dim(most, graph_.producer(known().id()).scalar);
     const Tensor number = source(NodeKind::scalar, name, u32, Shape(), site);
     if (number.valid() && graph_.scalars.size() > static_cast<size_t>(kMaxSymbols)) {
       fail(site, "extent \"", name, "\": a graph has at most ", kMaxSymbols, " run-time numbers when it has run-time extents");
@@ -149,25 +149,52 @@ class Builder {
 
   constexpr void output(std::string_view name, Tensor value, Site site = std::source_location::current());
 
+  // What is recorded so far; inside a compiler it may hold nodes that follow (resume), so build() must not ask for it.
   constexpr const Graph& graph() const { return graph_; }
   constexpr Graph& graph() { return graph_; }
   constexpr bool ok() const { return graph_.ok(); }
 
+  // For compilers, which limit the steps of one constant evaluation: a large graph is traced by several. Each runs the same
+  // code from its beginning; what `known` holds is not recorded again, and nothing is recorded beyond `limit` nodes.
+  constexpr void resume(Graph&& known, size_t limit);
+  constexpr bool stopped() const { return stopped_; }  // there is more than `limit`
+  // Whether the next node is looked at: if not, what is in it need not be computed.
+  constexpr bool recording() const { return next_ >= known_ && graph_.ok(); }
+
   // Appends a node; returns its first result (the others follow it), or -1.
-  constexpr int32_t append(const OpDef& op, std::span<const Tensor> operands, std::span<const int64_t> attrs, Site site);
+  constexpr int32_t append(const OpDef& op, std::span<const Tensor> operands, Span<int64_t> attrs, Site site) {
+    return append(op, operands.data(), operands.size(), attrs, site);
+  }
+  constexpr int32_t append(const OpDef& op, const Tensor* operands, size_t count, Span<int64_t> attrs, Site site);
 
  private:
+  friend class Infer;
+  constexpr void refuse_operand(const OpDef& op, const Tensor& operand, size_t k, Site site) {
+    if (operand.builder_ != this || !operand.valid()) return fail(site, op.name, ": operand ", k, " belongs to no graph or to another one");
+    fail(site, op.name, ": operand ", k, " was changed in place by an op before: use that op's result");
+  }
   // What an op changes in place is a whole state: a view of one would be a copy, and the state would stay as it is.
   constexpr void check_whole(Infer& infer, int32_t value, int operand) {
     const Node* from = &graph_.producer(value);
-    const bool is_view = from->kind == NodeKind::op && from->op->view != nullptr;
+    if (from->kind != NodeKind::op || from->op->view == nullptr) return;
     while (from->kind == NodeKind::op && (from->op->view != nullptr || from->op->in_place >= 0)) {
       from = &graph_.producer(graph_.operand(*from, from->op->view != nullptr ? 0 : from->op->in_place));
     }
-    if (is_view && from->kind == NodeKind::state) {
+    if (from->kind == NodeKind::state) {
       infer.fail("operand ", operand, " is a view of state \"", graph_.name(from->name), "\": only a whole state can be changed in place");
     }
   }
+  // Whether the next node is to be recorded: not if it is known, nor after an error.
+  constexpr bool records() {
+    if (!recording()) return false;
+    if (graph_.nodes.size() < limit_) return true;
+    stopped_ = true;
+    graph_.error << "the graph goes on";  // so nothing more is recorded
+    return false;
+  }
+  // The node that need not be recorded, or no tensor.
+  constexpr Tensor known() { return {this, next_ < known_ ? graph_.nodes[next_++].results.first : -1}; }
+  constexpr Tensor store(DType dtype, const Shape& shape, Span<uint32_t> words, Site site);
   constexpr Tensor source(NodeKind kind, std::string_view name, DType dtype, const Shape& shape, Site site);
   constexpr Range intern(std::string_view name) {
     const auto first = static_cast<int32_t>(graph_.names.size());
@@ -175,29 +202,27 @@ class Builder {
     return {first, static_cast<int32_t>(name.size())};
   }
   constexpr int32_t add_value(DType dtype, const Shape& shape) {
-    Value value;
-    value.dtype = dtype;
-    value.shape = shape;
-    value.node = static_cast<int32_t>(graph_.nodes.size());
-    graph_.values.push_back(value);
+    graph_.values.push_back({{dtype, shape}, static_cast<int32_t>(graph_.nodes.size())});
     return static_cast<int32_t>(graph_.values.size() - 1);
   }
 
   Graph graph_;
   HashIndex sources_;  // nodes with a name
-  Vec<int32_t> changed_;  // values that are no more: their buffers were changed in place
+  size_t known_ = 0, known_outputs_ = 0, next_ = 0;  // nodes and outputs of resume(), and the next of those nodes
+  size_t limit_ = SIZE_MAX;
+  bool stopped_ = false;
 };
 
 // Adds one use of `op` to the graph of its operands.
-constexpr Tensor apply(const OpDef& op, std::initializer_list<Tensor> operands, std::span<const int64_t> attrs, Site site) {
+constexpr Tensor apply(const OpDef& op, std::initializer_list<Tensor> operands, Span<int64_t> attrs, Site site) {
   Builder& builder = operands.begin()->builder();
-  return {&builder, builder.append(op, {operands.begin(), operands.size()}, attrs, site)};
+  return {&builder, builder.append(op, operands.begin(), operands.size(), attrs, site)};
 }
 constexpr Tensor apply(const OpDef& op, std::initializer_list<Tensor> operands, std::initializer_list<int64_t> attrs, Site site) {
-  return apply(op, operands, std::span<const int64_t>(attrs.begin(), attrs.size()), site);
+  return apply(op, operands, Span<int64_t>(attrs.begin(), attrs.size()), site);
 }
 constexpr Tensor apply(const OpDef& op, std::initializer_list<Tensor> operands, Site site) {
-  return apply(op, operands, std::span<const int64_t>(), site);
+  return apply(op, operands, Span<int64_t>(), site);
 }
 // The tensor meant by a right operand: a number takes the type of the tensor beside it, and must be one that it holds.
 constexpr Tensor operand_of(const Rhs& rhs, Tensor beside) {
@@ -225,6 +250,15 @@ constexpr Tensor result_of(Tensor first, int k) {
 constexpr Shape Tensor::shape() const { return valid() ? builder_->graph().value(id_).shape : Shape(); }
 constexpr DType Tensor::dtype() const { return valid() ? builder_->graph().value(id_).dtype : f32; }
 
+constexpr void Infer::result(DType dtype, const Shape& shape) {
+  if (results_ == kMaxResults) return fail("an op has at most ", kMaxResults, " results");
+  if (shape.axes > kMaxRank || !is_sized(shape)) {
+    return fail(shape.axes > kMaxRank ? "the result's rank is above 8" : "the result has more than 2^31 - 1 elements");
+  }
+  builder_.add_value(dtype, shape);
+  ++results_;
+}
+
 template <typename... Parts>
 constexpr void Infer::fail(const Parts&... parts) {
   if (!builder_.ok()) return;
@@ -238,40 +272,38 @@ constexpr void Infer::fail(const Parts&... parts) {
 }
 
 constexpr Tensor Builder::literal(double value, DType dtype) {
+  if (!records()) return known();
   const uint32_t words[2] = {word_of(value, dtype), 0};
-  return constant(dtype, Shape(), {words, dtype == c64 ? size_t{2} : size_t{1}});
+  return store(dtype, Shape(), {words, dtype == c64 ? size_t{2} : size_t{1}}, std::source_location::current());
 }
 
 constexpr Tensor Builder::constant(DType dtype, const Shape& shape, std::span<const uint32_t> words, Site site) {
-  if (!graph_.ok()) return {this, -1};
+  if (!records()) return known();
   if (words.size() * 4 != storage_bytes(dtype, shape.count())) {
     fail(site, "constant: ", words.size(), " words given, ", storage_bytes(dtype, shape.count()) / 4, " needed for ",
          name_of(dtype), shape);
     return {this, -1};
   }
+  return store(dtype, shape, words, site);
+}
+
+constexpr Tensor Builder::store(DType dtype, const Shape& shape, Span<uint32_t> words, Site site) {
   const int32_t id = add_value(dtype, shape);
-  Node node;
-  node.kind = NodeKind::constant;
-  node.site = site;
-  node.results = {id, 1};
-  node.words = {static_cast<int32_t>(graph_.words.size()), static_cast<int32_t>(words.size())};
-  for (const uint32_t word : words) graph_.words.push_back(word);
-  graph_.nodes.push_back(node);
+  const Range stored = {static_cast<int32_t>(graph_.words.size()), static_cast<int32_t>(words.size())};
+  graph_.words.append(words.data(), words.size());
+  graph_.nodes.push_back({.kind = NodeKind::constant, .results = {id, 1}, .words = stored, .site = site});
   return {this, id};
 }
 
 constexpr Tensor Builder::source(NodeKind kind, std::string_view name, DType dtype, const Shape& shape, Site site) {
-  if (!graph_.ok()) return {this, -1};
-  const std::string_view what = kind == NodeKind::input ? "input" : kind == NodeKind::param ? "param" : kind == NodeKind::state ? "state" : "scalar";
+  if (!records()) return known();
+  const char* const what = kind == NodeKind::input ? "input" : kind == NodeKind::param ? "param" : kind == NodeKind::state ? "state" : "scalar";
   if (shape.rank() > kMaxRank) {
     fail(site, what, " \"", name, "\": rank ", shape.rank(), " is above ", kMaxRank);
     return {this, -1};
   }
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] < 0) {
-      fail(site, what, " \"", name, "\": negative extent in ", shape);
-      return {this, -1};
-    }
+  for (int axis = 0; axis < shape.axes; ++axis) {
+    if (shape.extents[axis] < 0) return fail(site, what, " \"", name, "\": negative extent in ", shape), Tensor(this, -1);
   }
   const uint64_t hash = (Hash() << name).value();
   for (int32_t n = sources_.first(hash); n >= 0; n = sources_.next()) {
@@ -281,73 +313,64 @@ constexpr Tensor Builder::source(NodeKind kind, std::string_view name, DType dty
   }
   sources_.insert(hash, static_cast<int32_t>(graph_.nodes.size()));
   const int32_t id = add_value(dtype, shape);
-  Node node;
-  node.kind = kind;
-  node.site = site;
-  node.results = {id, 1};
-  node.name = intern(name);
+  graph_.nodes.push_back({.kind = kind, .results = {id, 1}, .name = intern(name), .site = site});
   if (kind == NodeKind::scalar) {
-    node.scalar = static_cast<int32_t>(graph_.scalars.size());
-    graph_.scalars.push_back(static_cast<int32_t>(graph_.nodes.size()));
+    graph_.nodes.back().scalar = static_cast<int32_t>(graph_.scalars.size());
+    graph_.scalars.push_back(static_cast<int32_t>(graph_.nodes.size() - 1));
   }
-  graph_.nodes.push_back(node);
   return {this, id};
 }
 
+constexpr void Builder::resume(Graph&& known, size_t limit) {
+  graph_ = static_cast<Graph&&>(known);
+  known_ = graph_.nodes.size(), known_outputs_ = graph_.outputs.size(), limit_ = limit;
+  for (size_t n = 0; n < known_; ++n) {
+    const Node& node = graph_.nodes[n];
+    if (node.kind == NodeKind::op || node.kind == NodeKind::constant) continue;
+    sources_.insert((Hash() << graph_.name(node.name)).value(), static_cast<int32_t>(n));
+  }
+}
+
 constexpr void Builder::output(std::string_view name, Tensor value, Site site) {
+  if (known_outputs_ > 0) return static_cast<void>(--known_outputs_);
   if (!graph_.ok()) return;
   if (!value.valid()) return fail(site, "output \"", name, "\": the tensor belongs to no graph");
-  if (changed_.contains(value.id())) return fail(site, "output \"", name, "\": the tensor was changed in place by an op: use that op's result");
+  if (graph_.value(value.id()).changed) return fail(site, "output \"", name, "\": the tensor was changed in place by an op: use that op's result");
   for (const Output& output : graph_.outputs) {
     if (graph_.name(output.name) == name) return fail(site, "output \"", name, "\": the name is taken");
   }
   graph_.outputs.push_back({intern(name), value.id()});
 }
 
-constexpr int32_t Builder::append(const OpDef& op, std::span<const Tensor> operands, std::span<const int64_t> attrs, Site site) {
-  if (!graph_.ok()) return -1;
-  if (operands.size() > static_cast<size_t>(kMaxOperands)) {
-    fail(site, op.name, ": ", operands.size(), " operands, at most ", kMaxOperands, " are possible");
+constexpr int32_t Builder::append(const OpDef& op, const Tensor* operands, size_t count, Span<int64_t> attrs, Site site) {
+  if (!records()) return known().id();
+  if (count > static_cast<size_t>(kMaxOperands)) {
+    fail(site, op.name, ": ", count, " operands, at most ", kMaxOperands, " are possible");
     return -1;
   }
-  Call call;
-  call.op = &op;
-  call.attrs = attrs;
-  call.operand_count = static_cast<int>(operands.size());
-  for (size_t k = 0; k < operands.size(); ++k) {
-    if (!operands[k].valid() || &operands[k].builder() != this) {
-      fail(site, op.name, ": operand ", k, " belongs to no graph or to another one");
-      return -1;
-    }
-    if (changed_.contains(operands[k].id())) {
-      fail(site, op.name, ": operand ", k, " was changed in place by an op before: use that op's result");
-      return -1;
-    }
-    call.operand_types[k] = &graph_.values[static_cast<size_t>(operands[k].id())];
+  graph_.values.make_room(kMaxResults);  // the shape rule adds results while it looks at operands
+  Value* const values = graph_.values.data();
+  int32_t ids[kMaxOperands];
+  Call call = {.op = &op, .operand_count = static_cast<int>(count), .attrs = attrs};
+  for (size_t k = 0; k < count; ++k) {
+    ids[k] = operands[k].id_;
+    if (operands[k].builder_ != this || ids[k] < 0 || values[ids[k]].changed) return refuse_operand(op, operands[k], k, site), -1;
+    call.operand_types[k] = &values[ids[k]];
   }
+  const auto first = static_cast<int32_t>(graph_.values.size());
   Infer infer(*this, call, site);
   op.infer(infer);
-  if (op.in_place >= 0) check_whole(infer, operands[static_cast<size_t>(op.in_place)].id(), op.in_place);
+  if (op.in_place >= 0) check_whole(infer, ids[op.in_place], op.in_place);
   if (!graph_.ok()) return -1;
-
-  Node node;
-  node.op = &op;
-  node.site = site;
-  node.operands = {static_cast<int32_t>(graph_.operands.size()), call.operand_count};
-  for (const Tensor& operand : operands) graph_.operands.push_back(operand.id());
-  node.attrs = {static_cast<int32_t>(graph_.attrs.size()), static_cast<int32_t>(attrs.size())};
-  for (const int64_t attr : attrs) graph_.attrs.push_back(attr);
-  node.results = {static_cast<int32_t>(graph_.values.size()), static_cast<int32_t>(infer.results().size())};
-  for (const TensorType& type : infer.results()) {
-    if (type.shape.rank() > kMaxRank || !is_sized(type.shape)) {
-      infer.fail(type.shape.rank() > kMaxRank ? "the result's rank is above 8" : "the result has more than 2^31 - 1 elements");
-      return -1;
-    }
-    add_value(type.dtype, type.shape);
-  }
-  graph_.nodes.push_back(node);
-  if (op.in_place >= 0) changed_.push_back(operands[static_cast<size_t>(op.in_place)].id());
-  return node.results.first;
+  graph_.nodes.push_back({.op = &op,
+                          .operands = {static_cast<int32_t>(graph_.operands.size()), call.operand_count},
+                          .attrs = {static_cast<int32_t>(graph_.attrs.size()), static_cast<int32_t>(attrs.size())},
+                          .results = {first, infer.result_count()},
+                          .site = site});
+  graph_.operands.append(ids, count);
+  if (!attrs.empty()) graph_.attrs.append(attrs.data(), attrs.size());
+  if (op.in_place >= 0) values[ids[op.in_place]].changed = true;
+  return first;
 }
 
 }  // namespace rlxgpu

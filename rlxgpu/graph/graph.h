@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "rlxgpu/base/span.h"
 #include "rlxgpu/base/text.h"
 #include "rlxgpu/base/vec.h"
 #include "rlxgpu/graph/dtype.h"
@@ -59,18 +60,19 @@ enum class NodeKind : uint8_t {
 
 struct Value : TensorType {
   int32_t node = -1;
+  bool changed = false;  // an op has changed its buffer in place: it is no more
 };
 
 struct Node {
   NodeKind kind = NodeKind::op;
   const OpDef* op = nullptr;
-  Range operands;   // of Graph::operands: value ids
-  Range attrs;      // of Graph::attrs
-  Range results;    // of Graph::values
-  Range name;       // of Graph::names; of inputs, params and scalars
-  Range words;      // of Graph::words; of constants, in storage layout
+  Range operands = {};   // of Graph::operands: value ids
+  Range attrs = {};      // of Graph::attrs
+  Range results = {};    // of Graph::values
+  Range name = {};       // of Graph::names; of inputs, params and scalars
+  Range words = {};      // of Graph::words; of constants, in storage layout
   int32_t scalar = -1;  // which run-time number this is
-  Site site;
+  Site site = {};
 };
 
 struct Output {
@@ -99,7 +101,7 @@ struct Graph {
   constexpr const Value& value(int32_t id) const { return values[static_cast<size_t>(id)]; }
   constexpr const Node& node(int32_t id) const { return nodes[static_cast<size_t>(id)]; }
   constexpr const Node& producer(int32_t value_id) const { return node(value(value_id).node); }
-  constexpr std::span<const int64_t> attributes(const Node& node) const {
+  constexpr Span<int64_t> attributes(const Node& node) const {
     return {attrs.data() + node.attrs.first, static_cast<size_t>(node.attrs.count)};
   }
 };

@@ -18,6 +18,7 @@
 #include <span>
 #include <string_view>
 
+#include "rlxgpu/base/span.h"
 #include "rlxgpu/graph/graph.h"
 #include "rlxgpu/graph/target.h"
 
@@ -52,12 +53,12 @@ constexpr bool is_dense(const View& view, const Shape& shape) {
 // One use of an op: the types of its operands and results, and its attributes.
 struct Call {
   const OpDef* op = nullptr;
-  std::array<const TensorType*, kMaxOperands> operand_types = {};
-  std::array<const TensorType*, kMaxResults> result_types = {};
-  std::array<const View*, kMaxOperands> operand_views = {};  // for variants: null when the operand is not in memory
+  const TensorType* operand_types[kMaxOperands] = {};
+  const TensorType* result_types[kMaxResults] = {};
+  const View* operand_views[kMaxOperands] = {};  // for variants: null when the operand is not in memory
   int operand_count = 0, result_count = 0;
-  std::span<const int64_t> attrs;
-  std::span<const OpDef* const> fused;  // for choosers: the maps that its kernels compute besides
+  Span<int64_t> attrs = {};
+  std::span<const OpDef* const> fused = {};  // for choosers: the maps that its kernels compute besides
 
   constexpr const TensorType& operand(int k) const { return *operand_types[static_cast<size_t>(k)]; }
   constexpr const TensorType& result(int k = 0) const { return *result_types[static_cast<size_t>(k)]; }

@@ -24,13 +24,11 @@ struct Dim {
   int16_t symbol = -1;
 
   constexpr Dim() = default;
-  constexpr Dim(int64_t value) : extent(held(value)) {}  // implicit: a number is a Dim
-  constexpr Dim(int64_t value, int scalar) : extent(held(value)), symbol(static_cast<int16_t>(scalar)) {}
+  // Implicit: a number is a Dim. What no extent can be is a negative one, which Builder refuses.
+  constexpr Dim(int64_t value, int scalar = -1)
+      : extent(value == static_cast<int32_t>(value) ? static_cast<int32_t>(value) : INT32_MIN),
+        symbol(static_cast<int16_t>(scalar)) {}
   constexpr bool operator==(const Dim&) const = default;
-
- private:
-  // What no extent can be is a negative one, which Builder refuses.
-  static constexpr int32_t held(int64_t value) { return value == static_cast<int32_t>(value) ? static_cast<int32_t>(value) : INT32_MIN; }
 };
 
 struct Shape {
@@ -54,7 +52,8 @@ struct Shape {
     if (dim.symbol >= 0) symbols |= static_cast<uint64_t>(dim.symbol + 1) << 8 * axis;
   }
   constexpr void push_back(Dim dim) {  // beyond eight axes the rank still grows: Builder reports it
-    if (axes < kMaxRank) set(axes, dim);
+    if (axes < kMaxRank) extents[axes] = dim.extent;
+    if (dim.symbol >= 0 && axes < kMaxRank) symbols |= static_cast<uint64_t>(dim.symbol + 1) << 8 * axes;
     ++axes;
   }
   constexpr int64_t count() const {
@@ -70,10 +69,9 @@ struct Shape {
   }
   constexpr bool operator==(const Shape& other) const {
     if (axes != other.axes || symbols != other.symbols) return false;
-    for (int i = 0; i < axes; ++i) {
-      if (extents[i] != other.extents[i]) return false;
-    }
-    return true;
+    int same = 0;
+    while (same < axes && extents[same] == other.extents[same]) ++same;
+    return same == axes;
   }
 };
 
@@ -90,12 +88,8 @@ constexpr Text& operator<<(Text& out, const Shape& shape) {
 // No extent is negative, and there are at most 2^31 - 1 elements.
 constexpr bool is_sized(const Shape& shape) {
   int64_t n = 1;
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (shape[i] < 0) return false;
-    n *= shape[i];
-    if (n > INT32_MAX) return false;
-  }
-  return true;
+  for (int i = 0; i < shape.axes; ++i) n = n > INT32_MAX || shape.extents[i] < 0 ? INT64_MAX : n * shape.extents[i];
+  return n <= INT32_MAX;
 }
 
 // -1 counts from the end. Returns -1 when axis is not one of the shape's.
@@ -122,21 +116,25 @@ constexpr Strides dense_strides(const Shape& shape) {
   return strides;
 }
 
-// NumPy's rule: axes are aligned at the end; an extent of 1 stretches. False when they do not fit.
+// NumPy's rule: axes are aligned at the end; an extent of 1 stretches. False when they do not fit. The result may be one
+// of the operands.
 constexpr bool broadcast(const Shape& a, const Shape& b, Shape& result) {
-  result = Shape();
-  const int rank = a.rank() > b.rank() ? a.rank() : b.rank();
+  if (b.axes == 0 || a == b) return result = a, true;
+  if (a.axes == 0) return result = b, true;
+  const int rank = a.axes > b.axes ? a.axes : b.axes, before_a = rank - a.axes, before_b = rank - b.axes;
+  const bool fixed = (a.symbols | b.symbols) == 0;
+  Shape both;
   for (int i = 0; i < rank; ++i) {
-    const int ia = i - (rank - a.rank()), ib = i - (rank - b.rank());
-    const Dim da = ia < 0 ? Dim(1) : a.dim(ia), db = ib < 0 ? Dim(1) : b.dim(ib);
-    if (da == db || db == Dim(1)) {
-      result.push_back(da);
-    } else if (da == Dim(1)) {
-      result.push_back(db);
-    } else {
-      return false;
+    const int32_t ea = i < before_a ? 1 : a.extents[i - before_a], eb = i < before_b ? 1 : b.extents[i - before_b];
+    if (fixed && (ea == eb || ea == 1 || eb == 1)) {
+      both.extents[both.axes++] = ea == 1 ? eb : ea;
+      continue;
     }
+    const Dim da = i < before_a ? Dim(1) : a.dim(i - before_a), db = i < before_b ? Dim(1) : b.dim(i - before_b);
+    if (!(da == db || da == Dim(1) || db == Dim(1))) return false;
+    both.push_back(da == Dim(1) ? db : da);
   }
+  result = both;
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include "kernels/softmax/softmax.h"
 #include "rlxgpu/compile/listing.h"
 #include "rlxgpu/wgsl/render.h"
+#include "tests/executable/accumulate.h"
 #include "tests/support/compiled.h"
 
 namespace rlxgpu::testing {
@@ -71,6 +72,104 @@ TEST_CASE("a kernel's text is a constant", "[compile]") {
 TEST_CASE("the same graph gives the same program", "[compile]") {
   const Program once = compiled(Attention::build), again = compiled(Attention::build);
   CHECK(text_of(view_of(once, kPortable)) == text_of(view_of(again, kPortable)));
+}
+
+// All kinds of nodes, an output in the middle, and a state that is changed.
+struct Kinds {
+  static constexpr void build(Builder& g) {
+    const Dim n = g.extent("n", 16);
+    const Tensor x = g.input("x", f32, {n, 4}), scale = g.scalar("scale", f32);
+    Tensor sum = g.state("sum", f32, {4});
+    Tensor y = x * scale + 0.5f;
+    g.output("early", y);
+    for (int i = 0; i < 3; ++i) {
+      Text name;
+      name << "w" << i;
+      y = y + g.param(name.view(), f32, {4});
+      sum = accumulate(sum, mean(y, 0));
+    }
+    const uint32_t words[] = {1, 2, 3, 4};
+    g.output("y", cast(y, i32) + g.constant(i32, {4}, words));
+    g.output("rows", g.extent_value(n) + 1);
+  }
+};
+struct TakenName {
+  static constexpr void build(Builder& g) {
+    Kinds::build(g);
+    g.output("again", g.input("w0", f32, {4}));
+  }
+};
+struct Empty {
+  static constexpr void build(Builder& g) { g.input("x", f32, {4}); }
+};
+
+std::string text_of(const Graph& graph) {
+  Text text;
+  const auto add = [&](const auto&... items) { ((text << items << ' '), ...); };
+  const auto add_range = [&](Range range) { add(range.first, range.count); };
+  for (const Node& node : graph.nodes) {
+    add(static_cast<int>(node.kind), node.op == nullptr ? std::string_view("-") : node.op->name, node.scalar);
+    add_range(node.operands), add_range(node.attrs), add_range(node.results), add_range(node.name);
+    add_range(node.words);
+  }
+  for (const Value& value : graph.values) {
+    add(name_of(value.dtype), value.shape, value.node, static_cast<int>(value.changed));
+    for (int axis = 0; axis < value.shape.rank(); ++axis) add(value.shape.symbol(axis));
+  }
+  for (const int32_t operand : graph.operands) add(operand);
+  for (const int64_t attr : graph.attrs) add(attr);
+  for (const uint32_t word : graph.words) add(word);
+  for (const int32_t scalar : graph.scalars) add(scalar);
+  for (const Output& output : graph.outputs) add_range(output.name), add(output.value);
+  add(graph.names, graph.error);
+  return std::string(text.view());
+}
+
+template <typename G, size_t kNodes>
+Graph traced_by() {
+  constexpr size_t kLast = internal::last_part<G, kNodes>();
+  STATIC_REQUIRE(kLast != internal::kNoPart);
+  STATIC_REQUIRE(kLast > 2);
+  return internal::TracedBy<G, kNodes, kLast>::trace();
+}
+
+TEST_CASE("a graph that is traced in parts is the graph", "[compile]") {
+  const std::string whole = text_of(internal::trace<Kinds>());
+  CHECK(text_of(traced_by<Kinds, 1>()) == whole);
+  CHECK(text_of(traced_by<Kinds, 2>()) == whole);
+  CHECK(text_of(traced_by<Kinds, 7>()) == whole);
+}
+
+TEST_CASE("an error in a later part is the error", "[compile]") {
+  const Graph graph = traced_by<TakenName, 5>();
+  CHECK(graph.error.view().ends_with("input \"w0\": the name is taken"));
+  CHECK(graph.error.view() == internal::trace<TakenName>().error.view());
+  STATIC_REQUIRE(internal::kTracedSizes<TakenName>.error != 0);
+  STATIC_REQUIRE(internal::kTracedSizes<Empty>.error == std::string_view("the graph has no output").size());
+}
+
+TEST_CASE("names and types come from the graph", "[compile]") {
+  STATIC_REQUIRE(find_tensor<Kinds>("w2").type == TensorType{f32, {4}});
+  STATIC_REQUIRE(find_tensor<Kinds>("w2").kind == NodeKind::param);
+  STATIC_REQUIRE(find_tensor<Kinds>("y").type.shape.dynamic());
+  STATIC_REQUIRE(find_tensor<Kinds>("y").kind == NodeKind::op);
+  STATIC_REQUIRE(!find_tensor<Kinds>("w").found);
+  STATIC_REQUIRE(!find_tensor<Kinds>("scale").found);
+  STATIC_REQUIRE(find_scalar<Kinds>("scale").found);
+  STATIC_REQUIRE(find_scalar<Kinds>("n").found);
+}
+
+// 256 MiB: more than every device can bind, but not more than some can.
+struct LargeWeight {
+  static constexpr void build(Builder& g) { g.output("y", g.input("x", f32, {1}) + g.param("w", f32, {8192, 8192})); }
+};
+
+TEST_CASE("a large weight is judged by the device that runs it", "[compile]") {
+  STATIC_REQUIRE(internal::CheckGraph<LargeWeight>::kDone);
+  STATIC_REQUIRE(internal::kProgramSizes<LargeWeight, kPortable>.error != 0);
+  Target large;
+  large.max_binding_bytes = uint64_t{1} << 30;
+  CHECK(compile(internal::trace<LargeWeight>(), large).error.empty());
 }
 
 }  // namespace

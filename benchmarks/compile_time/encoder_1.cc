@@ -1,8 +1,0 @@
-// A transformer encoder of BERT's width, 1 layer, made ready to run.
-#include "docs/examples/encoder.h"
-#include "rlxgpu/rlxgpu.h"
-
-rlxgpu::Run run(const rlxgpu::Device& device) {
-  rlxgpu::Executable<examples::Encoder<examples::EncoderSize{.layers = 1}>> encoder(device);
-  return encoder.run();
-}
