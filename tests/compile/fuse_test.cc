@@ -1,7 +1,6 @@
 // How many dispatches typical graphs need, and what ends a kernel.
 #include <functional>
 #include <string>
-#include <string_view>
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
@@ -153,20 +152,17 @@ TEST_CASE("a kernel with buffers of its own leaves room for them", "[compile]") 
   const auto convolved = [&](Builder& g) {
     with_addends(g, conv(g.input("x", f32, {1, 4, 9, 9}), g.input("w", f32, {8, 4, 3, 3})), addends);
   };
-  for (const std::string_view variant : {"rows", "strips", "tiled"}) {
-    CAPTURE(variant);
-    const Choice choices[] = {{"grouped_matmul", variant}};
-    CompileOptions options;
-    options.choices = choices;
-    for (const Target& target : {kPortable, software}) CHECK(steps_of(compiled(grouped, options, target)) != "");
-  }
-  for (const std::string_view variant : {"plain", "strips", "tiled"}) {
-    CAPTURE(variant);
-    const Choice choices[] = {{"conv", variant}};
-    CompileOptions options;
-    options.choices = choices;
-    for (const Target& target : {kPortable, software}) CHECK(steps_of(compiled(convolved, options, target)) != "");
-  }
+  const auto check_compiles = [&](const OpDef& op, const std::function<void(Builder&)>& build) {
+    for (const Variant& variant : op.variants) {
+      CAPTURE(op.name, variant.name);
+      const Choice choices[] = {{op.name, variant.name}};
+      CompileOptions options;
+      options.choices = choices;
+      for (const Target& target : {kPortable, software}) CHECK(steps_of(compiled(build, options, target)) != "");
+    }
+  };
+  check_compiles(kGroupedMatmul, grouped);
+  check_compiles(kConv, convolved);
 }
 
 TEST_CASE("a larger binding limit makes larger kernels", "[compile]") {

@@ -146,10 +146,6 @@ bool takes(const Graph& graph, const Target& target, const Agreement& agreement)
   return takes_choices(graph, target, options);
 }
 
-}  // namespace
-
-namespace {
-
 // `once`: not with other variants than those that the case asks for.
 void check_case(const Device& device, const DynamicGraph& graph, const Agreement& agreement, bool once) {
   INFO("seed " << agreement.seed);
@@ -157,11 +153,14 @@ void check_case(const Device& device, const DynamicGraph& graph, const Agreement
   const uint64_t hash = hash_of_case(graph.graph(), agreement);
   const Adapter adapter = adapter_named(device.label());
   const char* asked = std::getenv("RLXGPU_TEST_ALL");
-  const bool all = adapter == Adapter::other || (asked != nullptr && std::string_view(asked) == "1");
   const bool device_takes = takes(graph.graph(), device.target(), agreement),
              narrow_takes = !agreement.device_only && takes(graph.graph(), narrow, agreement);
-  if (!agreement.choices.empty()) REQUIRE((device_takes || narrow_takes));  // else other variants would be tested
-  for (Way way : ways_of(hash, adapter, !agreement.choices.empty(), all)) {
+  const bool forces = !agreement.choices.empty();
+  if (forces) REQUIRE((device_takes || narrow_takes));  // else other variants would be tested
+  // A variant that not every device takes runs wherever it is taken: the case's own adapter may be another one.
+  const bool all = adapter == Adapter::other || (asked != nullptr && std::string_view(asked) == "1") ||
+                   (forces && !narrow_takes);
+  for (Way way : ways_of(hash, adapter, forces, all)) {
     if (way.for_any && !narrow_takes) {
       if (!way.forced || all) continue;
       way.for_any = false;

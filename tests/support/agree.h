@@ -67,7 +67,8 @@ void check_agrees_on(const Device& device, const Target& target, const DynamicGr
 // so that kernels for real GPUs run, too, on its own. Plans for any device have grids so narrow that many are folded.
 // Sizes are baked half of the time; what has them baked on one adapter has them free on the other.
 //
-// With RLXGPU_TEST_ALL=1, and on adapters that are neither, variants and plans for any device run everywhere.
+// With RLXGPU_TEST_ALL=1, and on adapters that are neither, variants and plans for any device run everywhere; and so does
+// a variant that a plan for any device does not take.
 void check_agrees(const Device& device, const Build& build, const Agreement& agreement);
 
 // Case by case in every variant of `op` that accepts the graph, planned for the device or for any. Not in those that
