@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "rlxgpu/compile/compile.h"
-#include "rlxgpu/runtime/load_program.h"
+#include "rlxgpu/compile/rendered_program.h"
 #include "rlxgpu/runtime/trust.h"
 #include "rlxgpu/runtime/verify.h"
 
@@ -22,7 +22,9 @@ Result<Session> start_session(const Device& device, const Graph& graph, const Dy
   if (!program.error.empty()) return invalid_argument(program.error.view());
   EngineOptions engine = options.engine;
   if (verified) engine.checker = make_verifier(device, target, std::move(origin), view_of(program, target));
-  return load_program(device, program, target, options.sizes == Sizes::free, engine);
+  const RenderedProgram rendered = options.sizes == Sizes::free ? render_free(std::move(program), target)
+                                                                : render(std::move(program), target);
+  return Session::create(device, rendered.view(), rendered.texts(), engine);
 }
 
 Result<Session> start_session(const Device& device, const Graph& graph, const EngineOptions& options) {

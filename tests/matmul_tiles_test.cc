@@ -7,6 +7,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/movement/movement.h"
+#include "rlxgpu/compile/rendered_program.h"
 #include "tests/support/agree.h"
 #include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
@@ -130,16 +131,8 @@ std::string validity(const Target& target, DType dtype, bool transposed) {
   CompileOptions options;
   options.choices = choices;
   if (!takes_choices(g.graph(), target, options)) return "the units are not used";
-  const Program program = compiled(g.graph(), options, target);
-  const ProgramView view = view_of(program, target);
-  std::vector<std::string> texts(view.kernels.specs.size());
-  for (size_t k = 0; k < texts.size(); ++k) {
-    Text text;
-    render_kernel(view.kernels, static_cast<int>(k), text);
-    texts[k] = std::string(text.view());
-  }
-  const std::vector<std::string_view> views(texts.begin(), texts.end());
-  return validate_kernels(view, views).ToString();
+  const RenderedProgram rendered = render(compiled(g.graph(), options, target), target);
+  return validate_kernels(rendered.view(), rendered.texts()).ToString();
 }
 
 TEST_CASE("kernels for matrix units that no adapter here has are valid", "[matmul]") {

@@ -14,7 +14,6 @@
 #include "rlxgpu/runtime/engine_apart.cc"
 #include "rlxgpu/runtime/engine_create.cc"
 #include "rlxgpu/runtime/engine_profile.cc"
-#include "rlxgpu/runtime/load_program.cc"
 #include "rlxgpu/runtime/pipelines.cc"
 #include "rlxgpu/runtime/run.cc"
 #include "rlxgpu/runtime/session.cc"

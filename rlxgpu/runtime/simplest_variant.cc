@@ -5,8 +5,8 @@
 
 #include "rlxgpu/compile/compile.h"
 #include "rlxgpu/compile/extract.h"
+#include "rlxgpu/compile/rendered_program.h"
 #include "rlxgpu/reference/storage.h"
-#include "rlxgpu/runtime/load_program.h"
 
 namespace rlxgpu::internal {
 namespace {
@@ -39,15 +39,17 @@ Result<std::unique_ptr<SimplestVariant>> SimplestVariant::create(const Device& d
   Vec<int32_t> origin;
   const Graph alone = extract_group(graph, fuse(graph, target, apart), node, &origin);
   SimplestChooser chooser;
-  Program program =
-      compile(alone, target, {.fuse = apart, .simplify = false, .chooser = {SimplestChooser::choose, &chooser}});
-  if (!program.error.empty()) return invalid_argument(program.error.view());
+  const RenderedProgram rendered = render_free(
+      compile(alone, target, {.fuse = apart, .simplify = false, .chooser = {SimplestChooser::choose, &chooser}}),
+      target);
+  if (!rendered.program.error.empty()) return invalid_argument(rendered.program.error.view());
   if (chooser.simplest.empty() || chooser.simplest == chosen) return std::unique_ptr<SimplestVariant>();
 
   auto made = std::make_unique<SimplestVariant>();
   made->node_ = &graph.node(node);
   made->name_ = std::string(made->node_->op->name) + "/" + chooser.simplest;
-  Result<Session> session = load_program(device, program, target, true, {.label = "verification by " + made->name_});
+  Result<Session> session =
+      Session::create(device, rendered.view(), rendered.texts(), {.label = "verification by " + made->name_});
   if (!session.ok()) return session.status();
   made->session_ = *std::move(session);
   for (const auto& [name, value] : numbers) {

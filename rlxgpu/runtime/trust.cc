@@ -9,12 +9,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/compile/compile.h"
+#include "rlxgpu/compile/rendered_program.h"
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/reference/comparison.h"
 #include "rlxgpu/reference/interpreter.h"
 #include "rlxgpu/runtime/device_state.h"
 #include "rlxgpu/runtime/session.h"
-#include "rlxgpu/wgsl/render.h"
 
 namespace rlxgpu::internal {
 namespace {
@@ -44,27 +44,19 @@ bool trusts(void* context, const Call& call, const Variant& variant) {
   const Choice choice[] = {{call.op->name, variant.name}};
   CompileOptions options;
   options.choices = choice;
-  const Program program = compile(probe.graph(), where.target, options);
-  const ProgramView view = view_of(program, where.target);
-  std::string problem(program.error.view());
+  const RenderedProgram rendered = render(compile(probe.graph(), where.target, options), where.target);
+  const ProgramView view = rendered.view();
+  std::string problem(rendered.program.error.view());
   bool tried = false;
   for (const Step& step : view.steps) tried = tried || view.name(step.label).ends_with(absl::StrCat("/", variant.name));
   if (problem.empty() && !tried) problem = "its probe does not use it";
 
-  std::vector<std::string> texts(view.kernels.specs.size());
-  std::vector<std::string_view> views;
   std::string key = absl::StrCat(call.op->name, "/", variant.name, "\n");
-  for (size_t k = 0; k < texts.size(); ++k) {
-    Text text;
-    render_kernel(view.kernels, static_cast<int>(k), text);
-    texts[k] = std::string(text.view());
-    views.push_back(texts[k]);
-    key += texts[k];
-  }
+  for (const std::string& text : rendered.kernels) key += text;
   const std::lock_guard lock(state.trust_mutex);  // others wait for the answer
   if (const auto known = state.trusted.find(key); known != state.trusted.end()) return known->second;
   if (problem.empty()) {
-    Result<Session> session = Session::create(where.device, view, views, {.label = "probe"});
+    Result<Session> session = Session::create(where.device, view, rendered.texts(), {.label = "probe"});
     problem = session.ok() ? compare_with_reference(*session, probe.graph()) : std::string(session.status().message());
   }
   state.trusted[key] = problem.empty();

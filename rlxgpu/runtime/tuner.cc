@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/compile/compile.h"
 #include "rlxgpu/compile/extract.h"
+#include "rlxgpu/compile/rendered_program.h"
 #include "rlxgpu/reference/comparison.h"
 #include "rlxgpu/reference/op_error.h"
 #include "rlxgpu/reference/shaker.h"
@@ -20,7 +21,6 @@
 #include "rlxgpu/runtime/engine.h"
 #include "rlxgpu/runtime/session.h"
 #include "rlxgpu/runtime/trust.h"
-#include "rlxgpu/wgsl/render.h"
 
 namespace rlxgpu {
 namespace internal {
@@ -117,18 +117,12 @@ class Trial {
     Recorder recorder;
     recorder.wanted = variant;
     const Target target = device.target();
-    const Program program =
-        compile(candidate.graph, target, {.simplify = false, .chooser = {Recorder::choose, &recorder}});
-    if (!program.error.empty()) return absl::InvalidArgumentError(program.error.view());
-    const ProgramView view = view_of(program, target);
-    std::vector<std::string> texts;
-    for (size_t k = 0; k < view.kernels.specs.size(); ++k) {
-      Text text;
-      render_kernel(view.kernels, static_cast<int>(k), text);
-      texts.emplace_back(text.view());
-    }
-    const std::vector<std::string_view> views(texts.begin(), texts.end());
-    absl::StatusOr<Engine> engine = Engine::create(device, view, views, {.label = absl::StrCat("tuning ", variant)});
+    const RenderedProgram rendered = render(
+        compile(candidate.graph, target, {.simplify = false, .chooser = {Recorder::choose, &recorder}}), target);
+    if (!rendered.program.error.empty()) return absl::InvalidArgumentError(rendered.program.error.view());
+    const ProgramView view = rendered.view();
+    absl::StatusOr<Engine> engine =
+        Engine::create(device, view, rendered.texts(), {.label = absl::StrCat("tuning ", variant)});
     if (!engine.ok()) return engine.status();
     Trial trial;
     trial.engine_ = *std::move(engine);

@@ -51,7 +51,7 @@ Row check_file(Validator& validator, const std::string& path) {
 
 Row check_example(Validator& validator, const Example& example) {
   Row row = {absl::StrCat("example ", example.name), 0, absl::OkStatus()};
-  absl::StatusOr<StoredProgram> program = render(example);
+  absl::StatusOr<RenderedProgram> program = render(example);
   if (program.ok()) row.kernels = static_cast<int>(program->kernels.size());
   row.status = program.ok() ? validator.check(program->view(), program->texts()) : program.status();
   return row;

@@ -8,7 +8,7 @@
 #include "docs/examples/llama.h"
 #include "docs/examples/mlp.h"
 #include "rlxgpu/compile/compile.h"
-#include "rlxgpu/wgsl/render.h"
+#include "rlxgpu/compile/rendered_program.h"
 
 namespace rlxgpu::tools {
 namespace {
@@ -37,22 +37,14 @@ const Example* find_example(std::string_view name) {
   return nullptr;
 }
 
-absl::StatusOr<StoredProgram> render(const Example& example, const Target& target) {
+absl::StatusOr<RenderedProgram> render(const Example& example, const Target& target) {
   Builder builder;
   example.build(builder);
   CompileOptions options;
   options.check = true;
-  StoredProgram rendered;
-  rendered.program = compile(builder.graph(), target, options);
-  rendered.target = target;
+  RenderedProgram rendered = rlxgpu::render(compile(builder.graph(), target, options), target);
   if (!rendered.program.error.empty())
     return absl::InternalError(absl::StrCat(example.name, ": ", rendered.program.error.view()));
-  const ProgramView view = rendered.view();
-  for (size_t k = 0; k < view.kernels.specs.size(); ++k) {
-    Text text;
-    render_kernel(view.kernels, static_cast<int>(k), text);
-    rendered.kernels.emplace_back(text.view());
-  }
   return rendered;
 }
 

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/graph/target.h"
-#include "rlxgpu/tools/stored_program.h"
+#include "rlxgpu/compile/rendered_program.h"
 
 namespace rlxgpu::tools {
 
@@ -23,7 +23,7 @@ std::span<const Example> examples();
 const Example* find_example(std::string_view name);
 
 // The program of an example for a target, checked.
-absl::StatusOr<StoredProgram> render(const Example& example, const Target& target = kPortable);
+absl::StatusOr<RenderedProgram> render(const Example& example, const Target& target = kPortable);
 
 }  // namespace rlxgpu::tools
 

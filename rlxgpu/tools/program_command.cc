@@ -54,7 +54,7 @@ int program_command(const ProgramCommand& command, std::ostream& out, std::ostre
     }
     target = device->target();
   }
-  absl::StatusOr<StoredProgram> program = render(*example, target);
+  absl::StatusOr<RenderedProgram> program = render(*example, target);
   if (!program.ok()) {
     err << program.status() << "\n";
     return 1;

@@ -138,7 +138,7 @@ class Reader {
  public:
   explicit Reader(const Json& json) : json_(json) {}
 
-  StoredProgram read() {
+  RenderedProgram read() {
     if (json_.at("rlxgpu") != kVersion) fail(absl::StrCat("version ", json_.at("rlxgpu").dump(), " is not ", kVersion));
     out_.target = target_from(json_.at("target"));
     for (const Json& scalar : json_.at("scalars")) {
@@ -244,7 +244,7 @@ class Reader {
   }
 
   const Json& json_;
-  StoredProgram out_;
+  RenderedProgram out_;
   Program& program_ = out_.program;
 };
 
@@ -295,9 +295,9 @@ Json to_json(const ProgramView& program, std::span<const std::string_view> kerne
   return json;
 }
 
-absl::StatusOr<StoredProgram> program_from_json(const Json& json) {
+absl::StatusOr<RenderedProgram> program_from_json(const Json& json) {
   try {
-    StoredProgram stored = Reader(json).read();
+    RenderedProgram stored = Reader(json).read();
     if (const Text error = check(stored.view()); !error.empty())
       return absl::InvalidArgumentError(absl::StrCat("program: ", error.view()));
     return stored;

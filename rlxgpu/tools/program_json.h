@@ -2,7 +2,7 @@
 // inverse to each other as far as running goes: what is read back has the same buffers, ports, steps and texts.
 //
 //   nlohmann::ordered_json json = to_json(program, kernel_texts);
-//   absl::StatusOr<StoredProgram> stored = program_from_json(json);
+//   absl::StatusOr<RenderedProgram> stored = program_from_json(json);
 //   Engine::create(device, stored->view(), stored->texts());
 //
 // {
@@ -31,14 +31,14 @@
 #include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
 #include "rlxgpu/compile/program.h"
-#include "rlxgpu/tools/stored_program.h"
+#include "rlxgpu/compile/rendered_program.h"
 
 namespace rlxgpu::tools {
 
 nlohmann::ordered_json to_json(const ProgramView& program, std::span<const std::string_view> kernels);
 
 // Checks what it reads: an error names the place in the JSON.
-absl::StatusOr<StoredProgram> program_from_json(const nlohmann::ordered_json& json);
+absl::StatusOr<RenderedProgram> program_from_json(const nlohmann::ordered_json& json);
 
 }  // namespace rlxgpu::tools
 

@@ -6,6 +6,7 @@
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/matchers/catch_matchers_string.hpp"
 #include "rlxgpu/compile/check.h"
+#include "rlxgpu/compile/rendered_program.h"
 #include "rlxgpu/reference/interpreter.h"
 #include "rlxgpu/rlxgpu.h"
 #include "tests/support/agree.h"
@@ -70,21 +71,11 @@ TEST_CASE("only literals of the machine's own code are sizes", "[free_sizes]") {
   CHECK(freed("// kSize 12u\n/* nested /* fn x_at */ 12u */ fn x_at(i : u32) -> f32 { return b0[i]; /* 12u */ }").sizes.empty());
 }
 
-struct Made {
-  Program program;
-  std::vector<std::string> texts;
-};
-Made made_of(const Build& build, const Target& target = kPortable) {
+RenderedProgram made_of(const Build& build, const Target& target = kPortable) {
   DynamicGraph graph;
   build(*graph);
-  Made made{compile(graph.graph(), target), {}};
+  RenderedProgram made = render_free(compile(graph.graph(), target), target);
   REQUIRE(made.program.error.empty());
-  for (size_t k = 0; k < made.program.kernels.specs.size(); ++k) {
-    Text text;
-    render_kernel(view_of(made.program.kernels), static_cast<int>(k), text);
-    made.texts.emplace_back(text.view());
-  }
-  free_sizes(made.program, made.texts, target);
   CHECK(std::string(check(view_of(made.program, target)).view()).empty());
   return made;
 }
@@ -97,19 +88,19 @@ TEST_CASE("shapes of one rank share their kernels", "[free_sizes]") {
              g.output("softmax", softmax(x));
              g.output("sum", sum(x + cast(b, f32), 0));
              g.output("product", matmul(x, g.param("w", f32, {cols, rows})));
-           }).texts;
+           }).kernels;
   };
   CHECK(texts(60, 70) == texts(90, 110));
   CHECK(texts(60, 70) == texts(61, 71));
 }
 
 TEST_CASE("equal kernels of one program become one, each step with its sizes", "[free_sizes]") {
-  const Made made = made_of([](Builder& g) {
+  const RenderedProgram made = made_of([](Builder& g) {
     g.output("a", softmax(g.input("x", f32, {60, 70})));
     g.output("b", softmax(g.input("y", f32, {90, 110})));
     g.output("c", softmax(g.input("z", f32, {60, 70})));
   });
-  CHECK(made.texts.size() == 1);
+  CHECK(made.kernels.size() == 1);
   REQUIRE(made.program.steps.size() == 3);
   const auto sizes = [&](int step) { return made.program.bindings[static_cast<size_t>(made.program.steps[static_cast<size_t>(step)].bindings.first + 2)].tensor; };
   CHECK(sizes(0) != sizes(1));
@@ -117,13 +108,13 @@ TEST_CASE("equal kernels of one program become one, each step with its sizes", "
 }
 
 TEST_CASE("a kernel without a binding left keeps its literals", "[free_sizes]") {
-  const Made made = made_of([](Builder& g) {
+  const RenderedProgram made = made_of([](Builder& g) {
     Tensor all = g.input("0", f32, {3, 5});
     for (const char* name : {"1", "2", "3", "4", "5", "6"}) all = all * 2.0f + g.input(name, f32, {3, 5});
     g.output("y", all);
   });
-  REQUIRE(made.texts.size() == 1);
-  CHECK_THAT(made.texts[0], !ContainsSubstring("rlx_sizes"));
+  REQUIRE(made.kernels.size() == 1);
+  CHECK_THAT(made.kernels[0], !ContainsSubstring("rlx_sizes"));
 }
 
 TEST_CASE("free and baked sizes give the same numbers", "[free_sizes][gpu]") {

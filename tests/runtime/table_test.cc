@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "catch2/catch_test_macros.hpp"
+#include "rlxgpu/compile/rendered_program.h"
 #include "rlxgpu/dynamic.h"
 #include "rlxgpu/executable.h"
 #include "rlxgpu/tools/program_json.h"
@@ -110,17 +111,8 @@ TEST_CASE("tables and written slots of a constant program", "[runtime][gpu]") {
 TEST_CASE("tables in JSON", "[runtime]") {
   DynamicGraph graph;
   Shifts::build(*graph);
-  const Program program = compile(graph.graph(), kPortable);
-  const ProgramView view = view_of(program, kPortable);
-  std::vector<std::string> kernels(view.kernels.specs.size());
-  std::vector<std::string_view> texts;
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    Text text;
-    render_kernel(view.kernels, static_cast<int>(i), text);
-    kernels[i] = std::string(text.view());
-    texts.push_back(kernels[i]);
-  }
-  const auto json = tools::to_json(view, texts);
+  const RenderedProgram rendered = render(compile(graph.graph(), kPortable), kPortable);
+  const auto json = tools::to_json(rendered.view(), rendered.texts());
   const auto stored = tools::program_from_json(json);
   REQUIRE(stored.status().ToString() == "OK");
   CHECK(tools::to_json(stored->view(), stored->texts()) == json);

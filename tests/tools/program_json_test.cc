@@ -20,10 +20,10 @@ using Json = nlohmann::ordered_json;
 TEST_CASE("every example is the same after a round trip") {
   for (const Example& example : examples()) {
     CAPTURE(example.name);
-    const absl::StatusOr<StoredProgram> program = render(example);
+    const absl::StatusOr<RenderedProgram> program = render(example);
     REQUIRE(program.ok());
     const Json json = to_json(program->view(), program->texts());
-    const absl::StatusOr<StoredProgram> back = program_from_json(Json::parse(json.dump()));
+    const absl::StatusOr<RenderedProgram> back = program_from_json(Json::parse(json.dump()));
     INFO(back.status());
     REQUIRE(back.ok());
     CHECK(back->kernels == program->kernels);
@@ -34,9 +34,9 @@ TEST_CASE("every example is the same after a round trip") {
 }
 
 TEST_CASE("what is read back makes an engine") {
-  const absl::StatusOr<StoredProgram> program = render(*find_example("mlp"));
+  const absl::StatusOr<RenderedProgram> program = render(*find_example("mlp"));
   REQUIRE(program.ok());
-  const absl::StatusOr<StoredProgram> back = program_from_json(to_json(program->view(), program->texts()));
+  const absl::StatusOr<RenderedProgram> back = program_from_json(to_json(program->view(), program->texts()));
   REQUIRE(back.ok());
   const absl::StatusOr<Device> null = open_device({.backend = Backend::null});
   REQUIRE(null.ok());
@@ -45,7 +45,7 @@ TEST_CASE("what is read back makes an engine") {
 }
 
 TEST_CASE("JSON that is no program is refused with a reason") {
-  const absl::StatusOr<StoredProgram> program = render(*find_example("mlp"));
+  const absl::StatusOr<RenderedProgram> program = render(*find_example("mlp"));
   REQUIRE(program.ok());
   const Json good = to_json(program->view(), program->texts());
   const auto error_after = [&](auto change) {
