@@ -11,9 +11,11 @@ namespace internal {
 namespace {
 
 constexpr size_t kMostInFlight = 128;  // then run() waits for the oldest: a loop that never waits stays bounded
-constexpr uint8_t kPatience = 8;       // runs that copy an output which nobody reads
-constexpr uint64_t kSmall = uint64_t{64} << 10;       // an output that is copied before anybody has asked for it
-constexpr uint64_t kMostWanted = uint64_t{32} << 20;  // outputs above are read apart, piece by piece
+constexpr size_t kBetweenEvents = 16;  // runs between looks at what is done
+// Outputs that are copied before anybody has asked for them, and those that are copied only a few times in vain; larger
+// ones than the last are read apart, piece by piece.
+constexpr uint64_t kSmall = uint64_t{64} << 10, kLarge = uint64_t{1} << 20, kMostWanted = uint64_t{32} << 20;
+constexpr uint8_t kPatience = 8, kPatienceWithLarge = 2;  // runs that copy an output which nobody reads
 
 void forget_completed(EngineState& engine) {
   std::erase_if(engine.in_flight, [](const std::shared_ptr<RunState>& run) { return run->completion->done(); });
@@ -94,10 +96,10 @@ absl::Status submit(EngineState& engine, const RunOptions& options, const std::s
   device.submit(commands);
   if (absl::Status status = errors.status(engine.label); !status.ok()) return status;
   run->watch(run->layout ? run->layout->bytes : 0);
-  if (options.on_done) device.done_thread->add(run, options.on_done);
 
   engine.in_flight.push_back(run);
-  if (engine.in_flight.size() > 4) {
+  // Not with every run, since Dawn looks at all that are in flight, unless much memory may be free again.
+  if (engine.in_flight.size() % kBetweenEvents == 0 || (run->layout && run->layout->bytes > kLarge)) {
     device.instance.ProcessEvents();
     forget_completed(engine);
   }
@@ -123,7 +125,7 @@ std::shared_ptr<const ReadLayout> EngineState::layout_of(bool all) const {
 void EngineState::want(size_t port) {
   if ((*ports)[port].role != BufferRole::output || (*ports)[port].bytes > kMostWanted) return;
   if (wanted[port] == 0) wanted_layout = nullptr;
-  wanted[port] = kPatience;
+  wanted[port] = (*ports)[port].bytes > kLarge ? kPatienceWithLarge : kPatience;
 }
 
 void EngineState::want_small_outputs() {
@@ -229,7 +231,11 @@ Run Engine::run(const RunOptions& options) {
     state_->last = run->submitted;
     state_->last_run = run;
   }
-  if (!run->submitted.ok() && options.on_done) options.on_done(run->submitted);
+  if (options.on_done && run->submitted.ok()) {
+    run->device->done_thread->add(run, options.on_done);
+  } else if (options.on_done) {
+    options.on_done(run->submitted);
+  }
   return Run(std::move(run));
 }
 
