@@ -60,6 +60,16 @@ class Executable<DynamicGraph> {
     return executable;
   }
 
+  // The same on another thread, with progress and a way to cancel it: see creation.h.
+  static Creation<Executable> create_async(const Device& device, DynamicGraph graph, const DynamicOptions& options = {}) {
+    auto kept = std::make_shared<const DynamicGraph>(std::move(graph));
+    return Creation<Executable>(device, options.engine, [device, kept, options](const EngineOptions& with) {
+      DynamicOptions now = options;
+      now.engine = with;
+      return create(device, *kept, now);
+    });
+  }
+
   // Elements of an input, a weight or a state.
   template <typename Container>
     requires requires(const Container& c) { std::data(c); std::size(c); }
@@ -80,7 +90,21 @@ class Executable<DynamicGraph> {
     return session_.set(port, session_.dtype(port), count, data);
   }
 
+  // From now on the input, output, weight or state is this memory: see Engine::bind.
+  Status bind(std::string_view name, const DeviceTensor& tensor) {
+    const int port = session_.find_port(name);
+    return port < 0 ? unknown("tensor", name) : session_.bind(port, tensor);
+  }
+  // A handle to the memory that it has now.
+  Result<DeviceTensor> tensor(std::string_view name) const {
+    const int port = session_.find_port(name);
+    if (port < 0) return unknown("tensor", name);
+    return session_.tensor(port);
+  }
+
   Run run(const RunOptions& options = {}) { return session_.run(options); }
+  // Records one run into an encoder of the caller's: see Engine::encode.
+  Status encode(const wgpu::CommandEncoder& encoder) { return session_.engine().encode(encoder); }
 
   template <typename T>
   Result<std::vector<T>> get(std::string_view name) {

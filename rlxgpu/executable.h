@@ -17,7 +17,6 @@
 #define RLXGPU_EXECUTABLE_H_
 
 #include <array>
-#include <concepts>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -28,59 +27,14 @@
 
 #include "rlxgpu/base/fixed_string.h"
 #include "rlxgpu/compile/freeze.h"
+#include "rlxgpu/runtime/creation.h"
+#include "rlxgpu/runtime/device_tensor.h"
+#include "rlxgpu/runtime/element_types.h"
 #include "rlxgpu/runtime/session.h"
 
 namespace rlxgpu {
 
-// One element of a c64 tensor; std::complex<float> works wherever this does.
-struct Complex {
-  float re = 0, im = 0;
-};
-
 namespace internal {
-
-template <DType kDType>
-struct ElementOf;
-template <> struct ElementOf<f32> { using Type = float; };
-template <> struct ElementOf<f16> { using Type = Half; };
-template <> struct ElementOf<bf16> { using Type = BFloat16; };
-template <> struct ElementOf<i32> { using Type = int32_t; };
-template <> struct ElementOf<u32> { using Type = uint32_t; };
-template <> struct ElementOf<i8> { using Type = int8_t; };
-template <> struct ElementOf<u8> { using Type = uint8_t; };
-template <> struct ElementOf<boolean> { using Type = uint8_t; };  // std::vector<bool> has no elements
-template <> struct ElementOf<c64> { using Type = Complex; };
-
-template <typename T>
-concept ComplexLike = sizeof(T) == 8 && (std::same_as<T, Complex> || requires { requires std::same_as<typename T::value_type, float>; });
-
-// The storage type of a C++ element type.
-template <typename T>
-constexpr DType storage_of() {
-  if constexpr (ComplexLike<T>) {
-    return c64;
-  } else {
-    static_assert(kHasDType<T>, "not an element type: use float, Half, BFloat16, (u)int32_t, (u)int8_t, bool or a complex of float");
-    return dtype_of<T>;
-  }
-}
-
-// bool is stored as a byte, so either may stand for it.
-constexpr bool storable(DType given, DType held) { return given == held || (held == boolean && given == u8); }
-
-template <typename Container>
-using ElementOfContainer = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(std::declval<const Container&>()))>>;
-
-// The number of elements when the type knows it (std::array, C arrays, spans of fixed size), else -1.
-template <typename Container>
-inline constexpr int64_t kFixedSize = -1;
-template <typename T, size_t kSize>
-inline constexpr int64_t kFixedSize<std::array<T, kSize>> = static_cast<int64_t>(kSize);
-template <typename T, size_t kSize>
-inline constexpr int64_t kFixedSize<T[kSize]> = static_cast<int64_t>(kSize);
-template <typename T, size_t kSize>
-  requires(kSize != std::dynamic_extent)
-inline constexpr int64_t kFixedSize<std::span<T, kSize>> = static_cast<int64_t>(kSize);
 
 // Plans the graph for the device and makes a session of it. Compiled once, in dynamic.cc: files that only run graphs
 // do not hold the passes.
@@ -125,13 +79,17 @@ class Executable {
   static Result<Executable> create(const Device& device, const EngineOptions& options = {}) {
     return Executable(device, options).or_error();
   }
+  // The same on another thread, with progress and a way to cancel it: see creation.h.
+  static Creation<Executable> create_async(const Device& device, const EngineOptions& options = {}) {
+    return Creation<Executable>(device, options, [device](const EngineOptions& with) { return create(device, with); });
+  }
 
   // Elements of an input, a weight or a state; the value of a scalar or a run-time extent.
   template <FixedString kName, typename Container>
     requires requires(const Container& c) { std::data(c); std::size(c); }
   void set(const Container& elements) {
-    constexpr NamedTensor kTensor = tensor<kName>();
-    if constexpr (kTensor.found) {  // else tensor() has said what is wrong
+    constexpr NamedTensor kTensor = named<kName>();
+    if constexpr (kTensor.found) {  // else named() has said what is wrong
       using T = internal::ElementOfContainer<Container>;
       constexpr TensorType kType = kTensor.type;
       static_assert(kTensor.kind != NodeKind::op, "this name is an output: it is not set");
@@ -148,13 +106,46 @@ class Executable {
     if (broken_.ok()) session_.keep_error(session_.set_scalar(session_.find_scalar(kName.view()), static_cast<double>(value)));
   }
 
+  // From now on the input, output, weight or state is this memory, which has its type and its shape (run-time extents at
+  // their largest): nothing is copied. See Engine::bind for what may be bound where.
+  template <FixedString kName>
+  void bind(const DeviceTensor& tensor) {
+    if constexpr (named<kName>().found) {  // else named() has said what is wrong
+      if (broken_.ok()) session_.keep_error(session_.bind(find(kName.view()), tensor));
+    }
+  }
+  // A handle to the memory that it has now.
+  template <FixedString kName>
+  Result<DeviceTensor> tensor() const {
+    if (!broken_.ok() || !named<kName>().found) return broken_;
+    return session_.tensor(find(kName.view()));
+  }
+
+  // A run, with its outputs by name.
+  class TypedRun : public Run {
+   public:
+    TypedRun() = default;
+    explicit TypedRun(Run run) : Run(std::move(run)) {}
+    using Run::get;
+    // Waits for this very run. For runs with RunOptions::read; others have copied what is small or was read before.
+    template <FixedString kName>
+    auto get() const {
+      constexpr NamedTensor kTensor = named<kName>();
+      static_assert(!kTensor.found || kTensor.kind == NodeKind::op,
+                    "a run has outputs only: use get of the executable");
+      return Run::get<typename internal::ElementOf<kTensor.type.dtype>::Type>(kName.view());
+    }
+  };
+
   // Submits one run and returns. Several may be in flight.
-  Run run(const RunOptions& options = {}) { return broken_.ok() ? session_.run(options) : Run(); }
+  TypedRun run(const RunOptions& options = {}) { return broken_.ok() ? TypedRun(session_.run(options)) : TypedRun(); }
+  // Records one run into an encoder of the caller's: see Engine::encode.
+  Status encode(const wgpu::CommandEncoder& encoder) { return broken_.ok() ? session_.engine().encode(encoder) : broken_; }
 
   // Waits for the last run and copies a tensor out: an output, or what a state or weight holds now.
   template <FixedString kName>
   auto get() {
-    constexpr DType kDType = tensor<kName>().type.dtype;
+    constexpr DType kDType = named<kName>().type.dtype;
     using T = typename internal::ElementOf<kDType>::Type;
     using Elements = Result<std::vector<T>>;
     if (!broken_.ok()) return Elements(broken_);
@@ -166,7 +157,7 @@ class Executable {
   // The same into memory of the caller's.
   template <FixedString kName, typename T>
   Status get(std::span<T> out) {
-    constexpr NamedTensor kTensor = tensor<kName>();
+    constexpr NamedTensor kTensor = named<kName>();
     static_assert(!kTensor.found || internal::storable(internal::storage_of<T>(), kTensor.type.dtype),
                   "the graph holds another element type under this name");
     if (!broken_.ok()) return broken_;
@@ -181,7 +172,7 @@ class Executable {
   static constexpr bool kIsRight = internal::kIsTraced<G> && internal::kTracedSizes<G>.error == 0;
 
   template <FixedString kName>
-  static constexpr NamedTensor tensor() {
+  static constexpr NamedTensor named() {
     if constexpr (kIsRight) {
       constexpr NamedTensor kFound = find_tensor<G>(kName.view());
       static_assert(kFound.found, "the graph has no tensor of this name");

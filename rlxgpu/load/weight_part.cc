@@ -162,6 +162,12 @@ namespace {
 
 uint64_t bytes_of(const Value& type) { return storage_bytes(type.dtype, type.shape.count()); }
 
+// Puts a tensor among the weights, on the device.
+Status copy(const DeviceTensor& from, const Weights& to, std::string_view name, const Value& type) {
+  const Result<DeviceTensor> place = to.add(name, type.dtype, type.shape);
+  return place.ok() ? place->copy_from(from) : place.status();
+}
+
 // Computes some outputs of a graph, and puts them into `to`.
 Status compute(const Device& device, const Graph& all, std::span<const Output> outputs, const Weights& from,
                const Weights& to) {
@@ -173,14 +179,13 @@ Status compute(const Device& device, const Graph& all, std::span<const Output> o
   options.engine.weights = from;
   Result<Executable<DynamicGraph>> executable = Executable<DynamicGraph>::create(device, graph, options);
   if (!executable.ok()) return executable.status();
-  executable->run();
+  if (Status status = executable->run().wait(); !status.ok()) return status;
   for (const Output& output : outputs) {
     const Value& type = all.value(output.value);
-    std::vector<std::byte> bytes(bytes_of(type));
     const std::string_view name = all.name(output.name);
-    if (Status status = executable->get_elements(name, type.dtype, type.shape.count(), bytes.data()); !status.ok())
-      return status;
-    if (Status status = to.set(name, type.dtype, type.shape, bytes); !status.ok()) return status;
+    const Result<DeviceTensor> computed = executable->tensor(name);
+    if (!computed.ok()) return computed.status();
+    if (Status status = copy(*computed, to, name, type); !status.ok()) return status;
   }
   return {};
 }
@@ -219,10 +224,10 @@ Result<DynamicGraph> prepare_weights(const Device& device, const Graph& graph, c
   }
   if (prepared != nullptr) *prepared = std::move(known);
   for (const Node* node : copied) {
-    const Value& type = rest.value(node->results.first);
-    std::vector<std::byte> bytes(bytes_of(type));
-    if (Status status = from.get(rest.name(node->name), bytes); !status.ok()) return status;
-    if (Status status = to.set(rest.name(node->name), type.dtype, type.shape, bytes); !status.ok()) return status;
+    const std::string_view name = rest.name(node->name);
+    const Result<DeviceTensor> given = from.tensor(name);
+    if (!given.ok()) return given.status();
+    if (Status status = copy(*given, to, name, rest.value(node->results.first)); !status.ok()) return status;
   }
   return std::move(part.rest);
 }

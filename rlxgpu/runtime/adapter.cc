@@ -87,22 +87,21 @@ DType dtype_of_component(wgpu::SubgroupMatrixComponentType type) {
   return DType::f32;
 }
 
-AdapterInfo describe(const wgpu::Adapter& adapter) {
+// Of an adapter, or of a device, which may have less. `info`: of its adapter, with matrices, if it has any.
+template <typename Source>
+AdapterInfo describe(const Source& source, const wgpu::AdapterInfo& info,
+                     const wgpu::AdapterPropertiesSubgroupMatrixConfigs& matrices) {
   AdapterInfo result;
-  wgpu::AdapterInfo info{};
-  wgpu::AdapterPropertiesSubgroupMatrixConfigs matrices{};
-  const bool has_matrices = adapter.HasFeature(wgpu::FeatureName::ChromiumExperimentalSubgroupMatrix);
-  if (has_matrices) info.nextInChain = &matrices;
-  adapter.GetInfo(&info);
+  const bool has_matrices = source.HasFeature(wgpu::FeatureName::ChromiumExperimentalSubgroupMatrix);
   result.name = std::string_view(info.device);
   result.vendor = std::string_view(info.vendor);
   result.architecture = std::string_view(info.architecture);
   result.driver = std::string_view(info.description);
   result.backend = backend_of(info.backendType);
-  result.timestamps = adapter.HasFeature(wgpu::FeatureName::TimestampQuery);
+  result.timestamps = source.HasFeature(wgpu::FeatureName::TimestampQuery);
 
   wgpu::SupportedFeatures features{};
-  adapter.GetFeatures(&features);
+  source.GetFeatures(&features);
   for (size_t i = 0; i < features.featureCount; ++i) {
     if (const auto* feature = dawn::native::GetFeatureInfo(features.features[i]))
       result.features.push_back(feature->name);
@@ -111,9 +110,9 @@ AdapterInfo describe(const wgpu::Adapter& adapter) {
 
   Target& target = result.target;
   target.adapter_class = class_of(info.adapterType);
-  target.shader_f16 = adapter.HasFeature(wgpu::FeatureName::ShaderF16);
-  target.subgroups = adapter.HasFeature(wgpu::FeatureName::Subgroups);
-  target.subgroup_size_control = adapter.HasFeature(wgpu::FeatureName::SubgroupSizeControl);
+  target.shader_f16 = source.HasFeature(wgpu::FeatureName::ShaderF16);
+  target.subgroups = source.HasFeature(wgpu::FeatureName::Subgroups);
+  target.subgroup_size_control = source.HasFeature(wgpu::FeatureName::SubgroupSizeControl);
   if (target.subgroups) {
     target.subgroup_min = info.subgroupMinSize;
     target.subgroup_max = info.subgroupMaxSize;
@@ -125,7 +124,7 @@ AdapterInfo describe(const wgpu::Adapter& adapter) {
         static_cast<uint8_t>(config.M), static_cast<uint8_t>(config.N), static_cast<uint8_t>(config.K)};
   }
   wgpu::Limits limits{};
-  adapter.GetLimits(&limits);
+  source.GetLimits(&limits);
   target.max_storage_buffers = limits.maxStorageBuffersPerShaderStage;
   target.max_invocations = limits.maxComputeInvocationsPerWorkgroup;
   target.max_workgroup_bytes = limits.maxComputeWorkgroupStorageSize;
@@ -135,6 +134,14 @@ AdapterInfo describe(const wgpu::Adapter& adapter) {
   target.max_binding_bytes = limits.maxStorageBufferBindingSize;
   result.max_buffer_bytes = limits.maxBufferSize;
   return result;
+}
+
+AdapterInfo describe(const wgpu::Adapter& adapter) {
+  wgpu::AdapterInfo info{};
+  wgpu::AdapterPropertiesSubgroupMatrixConfigs matrices{};
+  if (adapter.HasFeature(wgpu::FeatureName::ChromiumExperimentalSubgroupMatrix)) info.nextInChain = &matrices;
+  adapter.GetInfo(&info);
+  return describe(adapter, info, matrices);
 }
 
 // Smaller is better. OpenGL only when nothing else drives the same hardware.
@@ -181,6 +188,14 @@ const dawn::native::Instance& instance_of(bool experimental) {
 }
 
 }  // namespace
+
+AdapterInfo describe(const wgpu::Device& device) {
+  wgpu::AdapterInfo info{};
+  wgpu::AdapterPropertiesSubgroupMatrixConfigs matrices{};
+  if (device.HasFeature(wgpu::FeatureName::ChromiumExperimentalSubgroupMatrix)) info.nextInChain = &matrices;
+  device.GetAdapterInfo(&info);
+  return describe(device, info, matrices);
+}
 
 Found find_adapters(Backend backend, Power power, bool experimental, std::string_view cache_dir) {
   static std::mutex* const mutex = new std::mutex;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -69,25 +71,66 @@ void store_blob(std::span<const std::byte> key, std::span<const std::byte> value
 }
 
 constexpr uint64_t kCacheBytes = uint64_t{256} << 20;
-constexpr uint64_t kReadPiece = uint64_t{32} << 20;   // of staging memory for one read, a power of two
-constexpr size_t kFreeStaging = 4;                    // staging buffers kept between reads
-constexpr uint64_t kWritePiece = uint64_t{16} << 20;  // between flushes of Dawn's own staging memory
+constexpr uint64_t kReadPiece = uint64_t{32} << 20;    // of staging memory for one read, a power of two
+constexpr uint64_t kStagingKept = uint64_t{64} << 20;  // bytes of staging buffers kept for later
+constexpr size_t kStagingBuffers = 256;                // and their number
+constexpr uint64_t kWritePiece = uint64_t{16} << 20;   // between flushes of Dawn's own staging memory
 
 }  // namespace
 
-ErrorCapture::ErrorCapture() : outer_(innermost) { innermost = this; }
-ErrorCapture::~ErrorCapture() { innermost = outer_; }
+ErrorCapture::ErrorCapture(DeviceState& device) : device_(device), outer_(innermost) {
+  innermost = this;
+  if (device_.adopted) push_scopes();
+}
+
+ErrorCapture::~ErrorCapture() {
+  if (device_.adopted) pop_scopes();
+  innermost = outer_;
+}
 
 bool ErrorCapture::report(wgpu::ErrorType type, std::string_view message) {
   if (innermost == nullptr) return false;
-  if (innermost->code_ == absl::StatusCode::kOk) {
-    innermost->code_ = code_of(type);
-    innermost->message_ = message;
-  }
+  innermost->keep(type, message);
   return true;
 }
 
+void ErrorCapture::keep(wgpu::ErrorType type, std::string_view message) {
+  if (code_ != absl::StatusCode::kOk) return;
+  code_ = code_of(type);
+  message_ = message;
+}
+
+constexpr wgpu::ErrorFilter kFilters[] = {wgpu::ErrorFilter::Validation, wgpu::ErrorFilter::OutOfMemory,
+                                          wgpu::ErrorFilter::Internal};
+
+void ErrorCapture::push_scopes() const {
+  for (const wgpu::ErrorFilter filter : kFilters) device_.device.PushErrorScope(filter);
+}
+
+void ErrorCapture::pop_scopes() {
+  for (size_t i = 0; i < std::size(kFilters); ++i) {
+    struct Popped {
+      wgpu::ErrorType type = wgpu::ErrorType::NoError;
+      std::string message;
+    };
+    const auto popped = std::make_shared<Popped>();  // the callback may come late, when the device is lost
+    const wgpu::Future future = device_.device.PopErrorScope(
+        wgpu::CallbackMode::WaitAnyOnly,
+        [popped](wgpu::PopErrorScopeStatus status, wgpu::ErrorType type, wgpu::StringView message) {
+          if (status != wgpu::PopErrorScopeStatus::Success) return;
+          popped->type = type;
+          popped->message = std::string_view(message);
+        });
+    device_.instance.WaitAny(future, 0);
+    if (popped->type != wgpu::ErrorType::NoError) keep(popped->type, popped->message);
+  }
+}
+
 absl::Status ErrorCapture::status(std::string_view what) {
+  if (device_.adopted) {
+    pop_scopes();
+    push_scopes();
+  }
   if (code_ == absl::StatusCode::kOk) return absl::OkStatus();
   absl::Status status(code_, absl::StrCat(what, ": ", message_));
   code_ = absl::StatusCode::kOk;
@@ -95,47 +138,154 @@ absl::Status ErrorCapture::status(std::string_view what) {
 }
 
 DeviceState::~DeviceState() {
+  done_thread->stop();
   pipelines.clear();
+  for (const Staging& staging : free_staging) memory->give_back(MemoryKind::staging, staging.bytes);
   free_staging.clear();
   queue = nullptr;
-  if (device) device.Destroy();
+  if (device && !adopted) device.Destroy();
   device = nullptr;
   instance = nullptr;
 }
 
 absl::Status DeviceState::loss_status() {
+  if (adopted && !lost && instance.WaitAny(device.GetLostFuture(), 0) == wgpu::WaitStatus::Success) {
+    const std::lock_guard lock(mutex);
+    loss = absl::UnavailableError("the adopted device is lost");
+    lost = true;
+  }
   if (!lost) return absl::OkStatus();
   const std::lock_guard lock(mutex);
   return loss;
 }
 
-absl::Status DeviceState::wait(wgpu::Future future) {
-  if (instance.WaitAny(future, UINT64_MAX) == wgpu::WaitStatus::Success) return absl::OkStatus();
+wgpu::WaitStatus DeviceState::wait_any(std::span<wgpu::FutureWaitInfo> waits, uint64_t nanoseconds) {
+  if (timed_waits) return instance.WaitAny(waits.size(), waits.data(), nanoseconds);
+  const auto begin = std::chrono::steady_clock::now();
+  for (;;) {
+    const wgpu::WaitStatus waited = instance.WaitAny(waits.size(), waits.data(), 0);
+    const auto passed = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin);
+    if (waited != wgpu::WaitStatus::TimedOut || passed.count() >= static_cast<double>(nanoseconds)) return waited;
+    device.Tick();
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+}
+
+absl::Status DeviceState::wait(wgpu::Future future, uint64_t nanoseconds) {
+  wgpu::FutureWaitInfo wait{future, false};
+  const wgpu::WaitStatus waited = wait_any({&wait, 1}, nanoseconds);
+  if (waited == wgpu::WaitStatus::Success) return absl::OkStatus();
   if (absl::Status status = loss_status(); !status.ok()) return status;
+  if (waited == wgpu::WaitStatus::TimedOut)
+    return absl::DeadlineExceededError("the device is not done after the time that was given");
   return absl::InternalError("Dawn's WaitAny failed");
 }
 
-absl::StatusOr<wgpu::Buffer> DeviceState::create_buffer(uint64_t bytes, std::string_view label) {
+namespace {
+
+// One buffer in a ledger; with its last slice it goes.
+struct Lease {
+  Lease(std::shared_ptr<MemoryLedger> of, MemoryKind for_what, uint64_t size)
+      : ledger(std::move(of)), kind(for_what), bytes(size) {}
+  ~Lease() {
+    if (buffer) buffer.Destroy();  // bind groups that are kept for later may still refer to it
+    ledger->give_back(kind, bytes);
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+  const std::shared_ptr<MemoryLedger> ledger;
+  const MemoryKind kind;
+  const uint64_t bytes;
+  wgpu::Buffer buffer;
+};
+
+}  // namespace
+
+absl::StatusOr<Slice> DeviceState::create_buffer(uint64_t bytes, std::string_view label, MemoryKind kind) {
   if (absl::Status status = loss_status(); !status.ok()) return status;
   bytes = round_up(std::max<uint64_t>(bytes, 16), 16);
   if (bytes > max_buffer_bytes) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "buffer \"", label, "\": needs ", bytes, " bytes, this device allows ", max_buffer_bytes, " in one buffer"));
   }
-  ErrorCapture errors;
+  const std::string what = absl::StrCat("buffer \"", label, "\"");
+  if (absl::Status status = check_memory(bytes, what); !status.ok()) return status;
+  if (absl::Status status = memory->take(kind, bytes, what); !status.ok()) return status;
+  const auto lease = std::make_shared<Lease>(memory, kind, bytes);
+  ErrorCapture errors(*this);
   wgpu::BufferDescriptor descriptor{};
   descriptor.label = label;
   descriptor.size = bytes;
   descriptor.usage = wgpu::BufferUsage::Storage | wgpu::BufferUsage::CopySrc | wgpu::BufferUsage::CopyDst;
-  wgpu::Buffer buffer = device.CreateBuffer(&descriptor);
-  if (absl::Status status = errors.status(absl::StrCat("buffer \"", label, "\" of ", bytes, " bytes")); !status.ok())
+  lease->buffer = device.CreateBuffer(&descriptor);
+  if (absl::Status status = errors.status(absl::StrCat(what, " of ", bytes, " bytes")); !status.ok()) return status;
+  return Slice{lease->buffer, 0, bytes, lease};
+}
+
+absl::Status DeviceState::check_memory(uint64_t bytes, std::string_view what) {
+  absl::Status status = memory->check(bytes, what);
+  if (status.ok()) return status;
+  {
+    const std::lock_guard lock(staging_mutex);
+    for (const Staging& staging : free_staging) memory->give_back(MemoryKind::staging, staging.bytes);
+    free_staging.clear();
+  }
+  return memory->check(bytes, what);
+}
+
+void DeviceState::submit(const wgpu::CommandBuffer& commands) {
+  ++submits;
+  queue.Submit(1, &commands);
+}
+
+absl::StatusOr<Staging> DeviceState::take_staging(uint64_t bytes) {
+  const uint64_t size = bytes <= kReadPiece ? std::bit_ceil(std::max<uint64_t>(bytes, 256)) : round_up(bytes, 1 << 20);
+  {
+    const std::lock_guard lock(staging_mutex);
+    for (auto it = free_staging.rbegin(); it != free_staging.rend(); ++it) {
+      if (it->bytes != size) continue;
+      Staging staging = std::move(*it);
+      free_staging.erase(std::next(it).base());
+      return staging;
+    }
+  }
+  if (size > max_buffer_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat("a copy of ", bytes, " bytes for the host: this device allows ",
+                                                     max_buffer_bytes, " in one buffer"));
+  }
+  constexpr std::string_view kWhat = "a staging buffer, through which the host reads,";
+  if (absl::Status status = check_memory(size, kWhat); !status.ok()) return status;
+  if (absl::Status status = memory->take(MemoryKind::staging, size, kWhat); !status.ok()) return status;
+  ErrorCapture errors(*this);
+  wgpu::BufferDescriptor descriptor{};
+  descriptor.label = "staging";
+  descriptor.size = size;
+  descriptor.usage = wgpu::BufferUsage::MapRead | wgpu::BufferUsage::CopyDst;
+  Staging staging{device.CreateBuffer(&descriptor), size};
+  if (absl::Status status = errors.status("staging buffer"); !status.ok()) {
+    memory->give_back(MemoryKind::staging, size);
     return status;
-  return buffer;
+  }
+  return staging;
+}
+
+void DeviceState::give_back(Staging staging) {
+  const std::lock_guard lock(staging_mutex);
+  free_staging.push_back(std::move(staging));
+  uint64_t kept = 0;
+  for (const Staging& other : free_staging) kept += other.bytes;
+  while (lost || kept > kStagingKept || free_staging.size() > kStagingBuffers) {
+    kept -= free_staging.front().bytes;
+    memory->give_back(MemoryKind::staging, free_staging.front().bytes);
+    free_staging.erase(free_staging.begin());
+    if (free_staging.empty()) break;
+  }
 }
 
 absl::Status DeviceState::write(const wgpu::Buffer& buffer, uint64_t offset, std::span<const std::byte> data) {
   if (absl::Status status = loss_status(); !status.ok()) return status;
-  ErrorCapture errors;
+  ErrorCapture errors(*this);
   const size_t whole = data.size() / 4 * 4;
   for (size_t at = 0; at < whole; at += kWritePiece) {
     const size_t piece = std::min<size_t>(kWritePiece, whole - at);
@@ -153,31 +303,24 @@ absl::Status DeviceState::write(const wgpu::Buffer& buffer, uint64_t offset, std
 absl::Status DeviceState::read(const wgpu::Buffer& buffer, uint64_t offset, std::span<std::byte> out) {
   if (absl::Status status = loss_status(); !status.ok()) return status;
   if (out.empty()) return absl::OkStatus();
-  ErrorCapture errors;
-  const uint64_t size = std::bit_ceil(std::clamp<uint64_t>(out.size(), 4096, kReadPiece));
-  wgpu::Buffer staging;
-  {
-    const std::lock_guard lock(staging_mutex);
-    const auto fits = [size](const wgpu::Buffer& buffer) { return buffer.GetSize() == size; };
-    const auto found = std::find_if(free_staging.begin(), free_staging.end(), fits);
-    if (found != free_staging.end()) {
-      staging = std::move(*found);
-      free_staging.erase(found);
+  ErrorCapture errors(*this);
+  absl::StatusOr<Staging> taken = take_staging(std::min<uint64_t>(round_up(out.size(), 4), kReadPiece));
+  if (!taken.ok()) return taken.status();
+  struct GiveBack {  // also when something fails
+    DeviceState& device;
+    Staging& staging;
+    ~GiveBack() {
+      staging.buffer.Unmap();
+      device.give_back(std::move(staging));
     }
-  }
-  if (!staging) {
-    wgpu::BufferDescriptor descriptor{};
-    descriptor.label = "read";
-    descriptor.size = size;
-    descriptor.usage = wgpu::BufferUsage::MapRead | wgpu::BufferUsage::CopyDst;
-    staging = device.CreateBuffer(&descriptor);
-  }
+  } const give_back{*this, *taken};
+  const wgpu::Buffer& staging = taken->buffer;
   for (uint64_t at = 0; at < out.size(); at += kReadPiece) {
     const uint64_t piece = std::min<uint64_t>(kReadPiece, out.size() - at), words = round_up(piece, 4);
     const wgpu::CommandEncoder encoder = device.CreateCommandEncoder();
     encoder.CopyBufferToBuffer(buffer, offset + at, staging, 0, words);
     const wgpu::CommandBuffer commands = encoder.Finish();
-    queue.Submit(1, &commands);
+    submit(commands);
     if (absl::Status status = errors.status("read"); !status.ok()) return status;
     wgpu::MapAsyncStatus mapped = wgpu::MapAsyncStatus::Error;
     std::string message;
@@ -196,9 +339,6 @@ absl::Status DeviceState::read(const wgpu::Buffer& buffer, uint64_t offset, std:
     std::memcpy(out.data() + at, memory, piece);
     staging.Unmap();
   }
-  const std::lock_guard lock(staging_mutex);
-  if (free_staging.size() == kFreeStaging) free_staging.erase(free_staging.begin());
-  free_staging.push_back(std::move(staging));
   return absl::OkStatus();
 }
 
@@ -255,6 +395,7 @@ void end_devices_at_exit() {
   for (const std::weak_ptr<DeviceState>& weak : live.devices) {
     const std::shared_ptr<DeviceState> device = weak.lock();
     if (!device) continue;
+    device->done_thread->stop();
     device->device.Destroy();
     live.kept.push_back(device);
   }
@@ -344,6 +485,7 @@ Result<Device> open_device(const DeviceOptions& options) {
   if (!waited.ok()) return waited;
   if (!state->device) return absl::UnavailableError(absl::StrCat(state->adapter.label(), ": no device: ", message));
   state->queue = state->device.GetQueue();
+  state->memory = std::make_shared<internal::MemoryLedger>(options.memory_limit);
   state->log = options.log;
   state->inspect = options.inspect;
   state->device.SetLoggingCallback(internal::on_log, state.get());  // without one, Dawn writes to stderr
@@ -379,6 +521,8 @@ Status Device::wait_idle() const {
       wgpu::CallbackMode::WaitAnyOnly, [](wgpu::QueueWorkDoneStatus, wgpu::StringView) {}));
   return waited.ok() ? status() : Status(waited);
 }
+
+MemoryUse Device::memory() const { return state_ ? state_->memory->use() : MemoryUse(); }
 
 void Device::destroy() const {
   if (state_) state_->device.Destroy();

@@ -20,7 +20,13 @@
 
 #include "rlxgpu/graph/target.h"
 #include "rlxgpu/runtime/adapter.h"
+#include "rlxgpu/runtime/memory_use.h"
 #include "rlxgpu/runtime/status.h"
+
+namespace wgpu {
+class Device;
+class Queue;
+}  // namespace wgpu
 
 namespace rlxgpu {
 
@@ -39,7 +45,10 @@ struct DeviceOptions {
   bool experimental = true;    // matrix units, which Dawn still calls unsafe
   bool disk_cache = true;      // of compiled kernels: see blob_cache.h
   std::string cache_dir = {};  // empty: $RLXGPU_CACHE_DIR, else the user's cache folder
-  bool tuning = true;          // programs planned at run time use what the tuner found: see tuner.h
+  // Bytes of device memory, for all that rlxgpu makes on this device: beyond, calls that would need more are refused
+  // with ResourceExhausted before anything is allocated. 0: whatever the driver gives.
+  uint64_t memory_limit = 0;
+  bool tuning = true;  // programs planned at run time use what the tuner found: see tuner.h
   std::vector<std::string> enable_toggles = {}, disable_toggles = {};  // Dawn's, for the device
   // Dawn's remarks (and what "dump_shaders" prints), and warnings of ours, from any thread.
   std::function<void(std::string_view)> log = {};
@@ -50,6 +59,8 @@ struct DeviceOptions {
 class Device {
  public:
   Device() = default;  // no device: every use of it is a FailedPrecondition
+  // On a device of the caller's: see interop.h.
+  static Result<Device> adopt(const wgpu::Device& device, const wgpu::Queue& queue, const DeviceOptions& options = {});
 
   const AdapterInfo& adapter() const;
   const Target& target() const;  // what programs for this device may use
@@ -59,6 +70,8 @@ class Device {
   Status status() const;
   // Waits until all that was submitted is done.
   Status wait_idle() const;
+  // What is in use, to the byte: see memory_use.h.
+  MemoryUse memory() const;
   // Ends the device now, whoever still uses it. They get statuses.
   void destroy() const;
 

@@ -10,34 +10,15 @@ namespace rlxgpu {
 namespace internal {
 namespace {
 
-constexpr size_t kMostInFlight = 64;  // then run() waits for the oldest: a loop that never waits stays bounded
+constexpr size_t kMostInFlight = 128;  // then run() waits for the oldest: a loop that never waits stays bounded
+constexpr size_t kBetweenEvents = 16;  // runs between looks at what is done
+// Outputs that are copied before anybody has asked for them, and those that are copied only a few times in vain; larger
+// ones than the last are read apart, piece by piece.
+constexpr uint64_t kSmall = uint64_t{64} << 10, kLarge = uint64_t{1} << 20, kMostWanted = uint64_t{32} << 20;
+constexpr uint8_t kPatience = 8, kPatienceWithLarge = 2;  // runs that copy an output which nobody reads
 
 void forget_completed(EngineState& engine) {
-  while (!engine.in_flight.empty() && engine.in_flight.front().completion->done()) engine.in_flight.pop_front();
-}
-
-absl::StatusOr<wgpu::Buffer> take_staging(EngineState& engine) {
-  {
-    const std::lock_guard lock(engine.staging_mutex);
-    if (!engine.free_staging.empty()) {
-      wgpu::Buffer buffer = std::move(engine.free_staging.back());
-      engine.free_staging.pop_back();
-      return buffer;
-    }
-  }
-  if (engine.read_bytes > engine.device->max_buffer_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat("the outputs take ", engine.read_bytes,
-                                                     " bytes, this device allows ", engine.device->max_buffer_bytes,
-                                                     " in one buffer: use Engine::get_output"));
-  }
-  ErrorCapture errors;
-  wgpu::BufferDescriptor descriptor{};
-  descriptor.label = "staging";
-  descriptor.size = engine.read_bytes;
-  descriptor.usage = wgpu::BufferUsage::MapRead | wgpu::BufferUsage::CopyDst;
-  wgpu::Buffer buffer = engine.device->device.CreateBuffer(&descriptor);
-  if (absl::Status status = errors.status("staging buffer"); !status.ok()) return status;
-  return buffer;
+  std::erase_if(engine.in_flight, [](const std::shared_ptr<RunState>& run) { return run->completion->done(); });
 }
 
 void report_dispatches(const EngineState& engine) {
@@ -51,69 +32,108 @@ void report_dispatches(const EngineState& engine) {
   switches().say(absl::StrCat("run of ", engine.label, ": ", dispatches, " dispatches, ", groups, " workgroups"));
 }
 
-absl::Status submit(EngineState& engine, const RunOptions& options, RunState& run) {
+void record(EngineState& engine, const wgpu::CommandEncoder& encoder) {
+  const wgpu::ComputePassEncoder pass = encoder.BeginComputePass();
+  for (const EngineStep& step : engine.steps) engine.dispatch(pass, step);
+  pass.End();
+}
+
+// What the last run copied for nobody is copied a few times more.
+void count_unread(EngineState& engine) {
+  if (!engine.last_run || !engine.last_run->layout) return;
+  bool changed = false;
+  for (size_t i = 0; i < engine.wanted.size(); ++i) {
+    if (engine.wanted[i] == 0 || engine.last_run->read[i] || engine.last_run->layout->offsets[i] < 0) continue;
+    changed = --engine.wanted[i] == 0 || changed;
+  }
+  if (changed) engine.wanted_layout = nullptr;
+}
+
+absl::Status submit(EngineState& engine, const RunOptions& options, const std::shared_ptr<RunState>& run) {
   if (absl::Status status = engine.check(); !status.ok()) return status;
+  if (absl::Status status = engine.refresh(); !status.ok()) return status;
   DeviceState& device = *engine.device;
+  if (options.on_done && !device.synchronised) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(engine.label,
+                     ": on_done is called on another thread, for which the adopted device needs the feature "
+                     "implicit-device-synchronization"));
+  }
   const bool apart = switches().runs_apart() || engine.checker != nullptr;
   if (apart) {
     if (absl::Status status = run_apart(engine); !status.ok()) return status;
   }
   if (switches().dispatches) report_dispatches(engine);
-  if (options.read && engine.read_bytes > 0 && !switches().no_read_back) {
-    absl::StatusOr<wgpu::Buffer> staging = take_staging(engine);
-    if (!staging.ok()) return staging.status();
-    run.staging = *std::move(staging);
+  forget_completed(engine);  // their staging buffers are used again
+  count_unread(engine);
+  std::shared_ptr<const ReadLayout>& layout = options.read ? engine.whole_layout : engine.wanted_layout;
+  if (layout == nullptr) layout = engine.layout_of(options.read);
+  if (layout->bytes > 0 && !switches().no_read_back) {
+    absl::StatusOr<Staging> staging = device.take_staging(layout->bytes);
+    if (staging.ok()) {
+      run->staging = *std::move(staging);
+      run->layout = layout;
+      run->read.resize(engine.ports->size());
+    } else if (options.read) {
+      return staging.status();
+    }
   }
 
-  ErrorCapture errors;
+  ErrorCapture errors(device);
   wgpu::CommandEncoderDescriptor descriptor{};
   descriptor.label = std::string_view(engine.label);
   const wgpu::CommandEncoder encoder = device.device.CreateCommandEncoder(&descriptor);
-  if (!apart) {
-    const wgpu::ComputePassEncoder pass = encoder.BeginComputePass();
-    for (const EngineStep& step : engine.steps) engine.dispatch(pass, step);
-    pass.End();
-  }
-  if (run.staging) {
-    for (const EnginePort& port : engine.ports) {
-      if (port.role != BufferRole::output || port.slice.bytes == 0) continue;
-      encoder.CopyBufferToBuffer(port.slice.buffer, port.slice.offset, run.staging, port.read_offset,
-                                 round_up(port.slice.bytes, 4));
-    }
+  if (!apart) record(engine, encoder);
+  for (size_t i = 0; run->layout && i < engine.ports->size(); ++i) {
+    if (run->layout->offsets[i] < 0) continue;
+    const EnginePort& port = (*engine.ports)[i];
+    const Slice& slice = engine.slice_of(port);
+    encoder.CopyBufferToBuffer(slice.buffer, slice.offset, run->staging.buffer,
+                               static_cast<uint64_t>(run->layout->offsets[i]), round_up(port.bytes, 4));
   }
   const wgpu::CommandBuffer commands = encoder.Finish();
   if (absl::Status status = errors.status(engine.label); !status.ok()) return status;
-  device.queue.Submit(1, &commands);
+  device.submit(commands);
   if (absl::Status status = errors.status(engine.label); !status.ok()) return status;
+  run->watch(run->layout ? run->layout->bytes : 0);
 
-  // AllowProcessEvents, so that a run that nobody waits for is forgotten by Dawn as well.
-  run.completion = std::make_shared<Completion>();
-  const auto finish = [completion = run.completion](bool ok, absl::StatusCode code, std::string_view text) {
-    completion->finish(ok ? absl::OkStatus() : absl::Status(code, text));
-  };
-  if (run.staging) {
-    run.future =
-        run.staging.MapAsync(wgpu::MapMode::Read, 0, engine.read_bytes, wgpu::CallbackMode::AllowProcessEvents,
-                             [finish](wgpu::MapAsyncStatus status, wgpu::StringView text) {
-                               finish(status == wgpu::MapAsyncStatus::Success, absl::StatusCode::kAborted, text);
-                             });
-  } else {
-    run.future = device.queue.OnSubmittedWorkDone(
-        wgpu::CallbackMode::AllowProcessEvents, [finish](wgpu::QueueWorkDoneStatus status, wgpu::StringView text) {
-          finish(status == wgpu::QueueWorkDoneStatus::Success, absl::StatusCode::kAborted, text);
-        });
-  }
-  engine.in_flight.push_back({run.future, run.completion});
-  forget_completed(engine);
-  if (engine.in_flight.size() > 4) {
+  engine.in_flight.push_back(run);
+  // Not with every run, since Dawn looks at all that are in flight, unless much memory may be free again.
+  if (engine.in_flight.size() % kBetweenEvents == 0 || (run->layout && run->layout->bytes > kLarge)) {
     device.instance.ProcessEvents();
     forget_completed(engine);
   }
-  if (engine.in_flight.size() > kMostInFlight) return device.wait(engine.in_flight.front().future);
+  if (engine.in_flight.size() > kMostInFlight) return device.wait(engine.in_flight.front()->future);
   return absl::OkStatus();
 }
 
 }  // namespace
+
+std::shared_ptr<const ReadLayout> EngineState::layout_of(bool all) const {
+  auto layout = std::make_shared<ReadLayout>();
+  layout->offsets.assign(ports->size(), -1);
+  for (size_t i = 0; i < ports->size(); ++i) {
+    const EnginePort& port = (*ports)[i];
+    if (port.role != BufferRole::output || port.bytes == 0 || !(all || wanted[i] > 0)) continue;
+    if (!all && layout->bytes + port.bytes > kMostWanted) continue;
+    layout->offsets[i] = static_cast<int64_t>(layout->bytes);
+    layout->bytes += round_up(port.bytes, 8);
+  }
+  return layout;
+}
+
+void EngineState::want(size_t port) {
+  if ((*ports)[port].role != BufferRole::output || (*ports)[port].bytes > kMostWanted) return;
+  if (wanted[port] == 0) wanted_layout = nullptr;
+  wanted[port] = (*ports)[port].bytes > kLarge ? kPatienceWithLarge : kPatience;
+}
+
+void EngineState::want_small_outputs() {
+  wanted.assign(ports->size(), 0);
+  for (size_t i = 0; i < ports->size(); ++i) {
+    if ((*ports)[i].bytes <= kSmall) want(i);
+  }
+}
 
 absl::Status EngineState::check() {
   if (absl::Status status = device->loss_status(); !status.ok()) return status;
@@ -154,15 +174,14 @@ void EngineState::dispatch(const wgpu::ComputePassEncoder& pass, const EngineSte
 namespace {
 
 using internal::EngineState;
-
-absl::Status no_engine() { return absl::FailedPreconditionError("an empty Engine: use Engine::create()"); }
+using internal::no_engine;
 
 absl::StatusOr<const internal::EnginePort*> find_port(const EngineState& engine, int port) {
-  if (port < 0 || static_cast<size_t>(port) >= engine.ports.size()) {
+  if (port < 0 || static_cast<size_t>(port) >= engine.ports->size()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(engine.label, ": no port ", port, ", there are ", engine.ports.size()));
+        absl::StrCat(engine.label, ": no port ", port, ", there are ", engine.ports->size()));
   }
-  return &engine.ports[static_cast<size_t>(port)];
+  return &(*engine.ports)[static_cast<size_t>(port)];
 }
 
 }  // namespace
@@ -172,15 +191,16 @@ Status Engine::set_input(int port, std::span<const std::byte> data) {
   const auto found = find_port(*state_, port);
   if (!found.ok()) return found.status();
   const internal::EnginePort& input = **found;
-  if (input.role != BufferRole::input) {
+  if (input.role != BufferRole::input && !is_bound(port)) {
     return absl::InvalidArgumentError(absl::StrCat(state_->label, ": port \"", input.name, "\" is no input"));
   }
-  if (!input.type.shape.dynamic() || data.size() > input.slice.bytes) {
+  if (!input.type.shape.dynamic() || data.size() > input.bytes) {
     const absl::Status fits =
         internal::check_bytes(absl::StrCat(state_->label, ": input \"", input.name, "\""), input.type, data.size());
     if (!fits.ok()) return fits;
   }
-  return state_->device->write(input.slice.buffer, input.slice.offset, data);
+  const internal::Slice& slice = state_->slice_of(input);
+  return state_->device->write(slice.buffer, slice.offset, data);
 }
 
 Status Engine::set_scalar(int scalar, uint32_t word) {
@@ -199,15 +219,34 @@ Status Engine::set_scalar(int scalar, uint32_t word) {
 }
 
 Run Engine::run(const RunOptions& options) {
-  auto run = std::make_shared<internal::RunState>();
+  auto run = std::make_shared<internal::RunState>(state_ ? state_->device : nullptr);
   if (!state_) {
     run->submitted = no_engine();
-    return Run(std::move(run));
+  } else {
+    run->ports = state_->ports;
+    for (const internal::EngineScalar& scalar : state_->scalars) {
+      if (state_->dynamic) run->extents.push_back(scalar.word);
+    }
+    run->submitted = internal::submit(*state_, options, run);
+    state_->last = run->submitted;
+    state_->last_run = run;
   }
-  run->engine = state_;
-  run->submitted = internal::submit(*state_, options, *run);
-  state_->last = run->submitted;
+  if (options.on_done && run->submitted.ok()) {
+    run->device->done_thread->add(run, options.on_done);
+  } else if (options.on_done) {
+    options.on_done(run->submitted);
+  }
   return Run(std::move(run));
+}
+
+Status Engine::encode(const wgpu::CommandEncoder& encoder) {
+  if (!state_) return no_engine();
+  if (absl::Status status = state_->check(); !status.ok()) return status;
+  if (absl::Status status = state_->refresh(); !status.ok()) return status;
+  state_->last = absl::OkStatus();
+  state_->last_run = nullptr;
+  internal::record(*state_, encoder);
+  return absl::OkStatus();
 }
 
 Status Engine::get_output(int port, std::span<std::byte> out) {
@@ -223,7 +262,14 @@ Status Engine::get_output(int port, std::span<std::byte> out) {
     std::fill(out.begin(), out.end(), std::byte{0});
     return Device(state_->device).wait_idle();
   }
-  return state_->device->read(output.slice.buffer, output.slice.offset, out);
+  const auto i = static_cast<size_t>(port);
+  state_->want(i);
+  if (state_->last_run && state_->last_run->layout && state_->last_run->layout->offsets[i] >= 0) {
+    state_->last_run->read[i] = true;
+    return state_->last_run->get(i, out);
+  }
+  const internal::Slice& slice = state_->slice_of(output);
+  return state_->device->read(slice.buffer, slice.offset, out);
 }
 
 std::string StepVerdict::text() const {

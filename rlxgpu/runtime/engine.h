@@ -22,9 +22,14 @@
 
 #include "rlxgpu/compile/program.h"
 #include "rlxgpu/runtime/device.h"
+#include "rlxgpu/runtime/device_tensor.h"
 #include "rlxgpu/runtime/run.h"
 #include "rlxgpu/runtime/status.h"
 #include "rlxgpu/runtime/weights.h"
+
+namespace wgpu {
+class CommandEncoder;
+}
 
 namespace rlxgpu {
 
@@ -47,10 +52,14 @@ struct EngineOptions {
   bool verify = false;  // compare every step of every run with what it stands for: slow (verify.h, RLXGPU_VERIFY)
   ProgressCallback verify_progress = {};                 // steps, while a run is verified
   std::shared_ptr<internal::StepChecker> checker = {};  // what does it: made with the program, where there is a graph
+  std::function<bool()> cancelled = {};  // asked before every kernel: true ends the creation with Cancelled
 };
 
 struct RunOptions {
-  bool read = false;  // copy the outputs aside, for Run::get
+  bool read = false;  // copy all outputs aside, in the same submit, for Run::get
+  // Called when the run is done, or failed, on a thread of the device's own, for one run after the other. A run that
+  // could not be submitted calls before run() returns.
+  std::function<void(const Status&)> on_done = {};
 };
 
 struct StepProfile {
@@ -85,19 +94,35 @@ class Engine {
   // `kernels[k]` is the WGSL of kernel k. Fails when the device does not cover the program's target, when a weight
   // has another type than the program needs, or when Dawn rejects a kernel: the message has all of Dawn's.
   static Result<Engine> create(const Device& device, const ProgramView& program,
-                                       std::span<const std::string_view> kernels, const EngineOptions& options = {});
+                               std::span<const std::string_view> kernels, const EngineOptions& options = {});
 
   // All elements of the input, or fewer when its shape has a run-time extent. Copied at once.
   Status set_input(int port, std::span<const std::byte> data);
   // The scalar's 32 bits. At first run-time extents are at their largest and other scalars are 0.
   Status set_scalar(int scalar, uint32_t word);
 
-  // Submits one run. Never blocks, except that at most 64 runs are in flight. What goes wrong is in the Run, and in
+  // Submits one run. Never blocks, except that at most 128 runs are in flight. What goes wrong is in the Run, and in
   // the next get_output().
   Run run(const RunOptions& options = {});
 
-  // An output (or any other port) as the last run left it; waits. Costs a submit more than RunOptions::read.
+  // An output (or any other port) as the last run left it; waits. Runs copy small outputs, and those that were read
+  // after earlier runs, aside in their own submit; another one is read by a submit of its own.
   Status get_output(int port, std::span<std::byte> out);
+
+  // From now on the port is this memory; nothing is copied. The tensor has the port's type and shape (run-time extents
+  // at their largest) and is kept while it is bound. Of an input or output, memory of the engine's own is freed; of a
+  // weight or state, only this engine leaves the shared one. Tensors may be bound in turn: bind groups are kept for
+  // some of them. One buffer that a step would both read and write is an error of the next run.
+  Status bind(int port, const DeviceTensor& tensor);
+  bool is_bound(int port) const;
+  uint64_t bind_groups_made() const;  // so far
+  // A handle to the memory that the port has now.
+  Result<DeviceTensor> tensor(int port) const;
+
+  // Records one run into an encoder of the caller's (interop.h), who submits it to the device's queue. Scalars are
+  // taken now; inputs are what their memory holds when the commands are executed. The engine, and what is bound to it,
+  // stay as they are until the submit.
+  Status encode(const wgpu::CommandEncoder& encoder);
 
   // Runs once with a timestamp around every step, and waits. A run like any other: states change.
   // Unimplemented when the device has no timestamps.

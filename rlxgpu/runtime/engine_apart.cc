@@ -121,13 +121,13 @@ void write_trace(const EngineState& engine, const std::vector<uint64_t>& stamps,
 
 absl::Status run_step(EngineState& engine, const EngineStep& step) {
   DeviceState& device = *engine.device;
-  ErrorCapture errors;
+  ErrorCapture errors(device);
   const wgpu::CommandEncoder encoder = device.device.CreateCommandEncoder();
   const wgpu::ComputePassEncoder pass = encoder.BeginComputePass();
   engine.dispatch(pass, step);
   pass.End();
   const wgpu::CommandBuffer commands = encoder.Finish();
-  device.queue.Submit(1, &commands);
+  device.submit(commands);
   return errors.status(engine.label);
 }
 

@@ -111,9 +111,11 @@ class Creator {
 
   absl::Status create(std::span<const std::string_view> kernels, const EngineOptions& options) {
     absl::Status status = check_indices(program_, kernels.size());
+    if (status.ok() && options.cancelled && options.cancelled())
+      return absl::CancelledError("the creation was cancelled");
     if (status.ok()) status = make_buffers();
     if (status.ok()) status = make_steps();
-    if (status.ok()) status = make_pipelines(kernels, options.progress);
+    if (status.ok()) status = make_pipelines(kernels, options);
     if (status.ok()) status = make_bind_groups();
     if (status.ok() && options.checker != nullptr) show_tensors();
     return status;
@@ -151,8 +153,8 @@ class Creator {
     }
     const std::string label =
         absl::StrCat(engine_.label, "/", name_of(decl.role), name.empty() ? absl::StrCat(i) : absl::StrCat("/", name));
-    absl::StatusOr<wgpu::Buffer> buffer = device_.create_buffer(decl.bytes, label);
-    if (!buffer.ok()) return buffer.status();
+    absl::StatusOr<Slice> made = device_.create_buffer(decl.bytes, label, internal::MemoryKind::scratch);
+    if (!made.ok()) return made.status();
     engine_.device_bytes += decl.bytes;
     if (decl.role == BufferRole::constant) {
       std::vector<uint32_t> computed;
@@ -164,34 +166,58 @@ class Creator {
           std::as_bytes(computed.empty() ? slice(program_.words, decl.words) : std::span<const uint32_t>(computed));
       if (words.size() > decl.bytes)
         return absl::InvalidArgumentError("malformed program: more constants than their buffer holds");
-      if (absl::Status status = device_.write(*buffer, 0, words); !status.ok()) return status;
+      if (absl::Status status = device_.write(made->buffer, 0, words); !status.ok()) return status;
     }
-    return Slice{*std::move(buffer), 0, decl.bytes};
+    return made;
   }
+
+  // All that the engine will take, before any of it is taken.
+  absl::Status check_memory() {
+    uint64_t weights = 0, states = 0, scratch = 0;
+    for (size_t i = 0; i < program_.buffers.size(); ++i) {
+      const BufferDecl& decl = program_.buffers[i];
+      const Port* const port = port_of(i);
+      if (decl.role == BufferRole::param && port != nullptr) {
+        weights += engine_.weights.store()->missing(program_.name(port->name), tensor_of(*port));
+      } else if (decl.role == BufferRole::state && port != nullptr) {
+        states += engine_.states.store()->missing(program_.name(port->name), tensor_of(*port));
+      } else {
+        scratch += internal::round_up(std::max<uint64_t>(decl.bytes, 16), 16);
+      }
+    }
+    weights -= std::min(weights, engine_.weights.store()->room());
+    return device_.check_memory(weights + states + scratch,
+                                absl::StrCat("the program (weights ", weights, ", states ", states, ", scratch ",
+                                             scratch, " bytes that are not there yet)"));
+  }
+  const TensorDecl& tensor_of(const Port& port) const { return program_.tensors[static_cast<size_t>(port.tensor)]; }
 
   absl::Status make_buffers() {
     uint64_t all_params = 0;
     for (const BufferDecl& decl : program_.buffers) {
       if (decl.role == BufferRole::param) all_params += internal::round_up(decl.bytes, 256);
     }
+    if (absl::Status status = check_memory(); !status.ok()) return status;
     for (size_t i = 0; i < program_.buffers.size(); ++i) {
       absl::StatusOr<Slice> slice = make_buffer(i, all_params);
       if (!slice.ok()) return slice.status();
-      buffers_.push_back(*std::move(slice));
+      engine_.buffers.emplace_back().slice = *std::move(slice);
     }
+    std::vector<internal::EnginePort> ports;
     for (const Port& port : program_.ports) {
-      const TensorDecl& tensor = program_.tensors[static_cast<size_t>(port.tensor)];
-      const Slice& whole = buffers_[static_cast<size_t>(tensor.buffer)];
-      internal::EnginePort& made = engine_.ports.emplace_back();
+      const TensorDecl& tensor = tensor_of(port);
+      engine_.buffers[static_cast<size_t>(tensor.buffer)].port = static_cast<int>(ports.size());
+      internal::EnginePort& made = ports.emplace_back();
       made.role = port.role;
       made.name = program_.name(port.name);
       made.type = tensor;
-      made.slice = {whole.buffer, whole.offset + tensor.offset, tensor.bytes};
-      if (port.role == BufferRole::output) {
-        made.read_offset = engine_.read_bytes;
-        engine_.read_bytes += internal::round_up(tensor.bytes, 8);
-      }
+      made.buffer = tensor.buffer;
+      made.bytes = tensor.bytes;
+      engine_.dynamic = engine_.dynamic || tensor.shape.dynamic();
+      if (tensor.offset != 0) return absl::InvalidArgumentError("malformed program: a port inside a buffer");
     }
+    engine_.ports = std::make_shared<const std::vector<internal::EnginePort>>(std::move(ports));
+    engine_.want_small_outputs();
     for (const ScalarDecl& scalar : program_.scalars) {
       engine_.scalars.push_back({std::string(program_.name(scalar.name)), scalar.most,
                                  scalar.most >= 0 ? static_cast<uint32_t>(scalar.most) : 0});
@@ -215,14 +241,17 @@ class Creator {
         const StepBinding& binding = program_.bindings[static_cast<size_t>(step.bindings.first + i)];
         const auto kernel = static_cast<size_t>(step.kernel);
         const bool known = kernel < program_.kernels.specs.size() && program_.kernels.specs[kernel].bindings.count > i;
-        if (known && !slice(program_.kernels.bindings, program_.kernels.specs[kernel].bindings)[static_cast<size_t>(i)].raw) continue;
-        made.raw_bytes = std::max<uint64_t>(made.raw_bytes, program_.tensors[static_cast<size_t>(binding.tensor)].bytes);
+        if (known &&
+            !slice(program_.kernels.bindings, program_.kernels.specs[kernel].bindings)[static_cast<size_t>(i)].raw)
+          continue;
+        made.raw_bytes =
+            std::max<uint64_t>(made.raw_bytes, program_.tensors[static_cast<size_t>(binding.tensor)].bytes);
       }
     }
     return absl::OkStatus();
   }
 
-  absl::Status make_pipelines(std::span<const std::string_view> kernels, const ProgressCallback& progress) {
+  absl::Status make_pipelines(std::span<const std::string_view> kernels, const EngineOptions& options) {
     std::vector<internal::KernelRequest> requests;  // of the kernels that steps use
     std::vector<int> request_of(kernels.size(), -1);
     engine_.signatures.resize(kernels.size());
@@ -243,9 +272,10 @@ class Creator {
       }
     }
     const int total = static_cast<int>(requests.size());
-    const auto pipelines = device_.pipelines.create(device_, requests, [&](int done, std::string_view label) {
-      if (progress) progress({done, total, label});
-    });
+    const auto told = [&](int done, std::string_view label) {
+      if (options.progress) options.progress({done, total, label});
+    };
+    const auto pipelines = device_.pipelines.create(device_, requests, told, options.cancelled);
     if (!pipelines.ok()) return pipelines.status();
     for (internal::EngineStep& step : engine_.steps) {
       step.pipeline = (*pipelines)[static_cast<size_t>(request_of[static_cast<size_t>(step.kernel)])];
@@ -256,60 +286,56 @@ class Creator {
   absl::Status make_bind_groups() {
     for (size_t i = 0; i < program_.steps.size(); ++i) {
       internal::EngineStep& step = engine_.steps[i];
-      const auto layout = device_.pipelines.layout(device_, engine_.signatures[static_cast<size_t>(step.kernel)]);
-      if (!layout.ok()) return layout.status();
-      std::vector<wgpu::BindGroupEntry> entries;
       for (const StepBinding& binding : slice(program_.bindings, program_.steps[i].bindings)) {
         const TensorDecl& tensor = program_.tensors[static_cast<size_t>(binding.tensor)];
-        const Slice& whole = buffers_[static_cast<size_t>(tensor.buffer)];
-        wgpu::BindGroupEntry& entry = entries.emplace_back();
-        entry.binding = static_cast<uint32_t>(entries.size() - 1);
+        internal::EngineBinding& made = step.bindings.emplace_back();
+        made.writes = binding.writes;
         if (tensor.bytes == 0) {  // Dawn binds no empty range, and 16 bytes at its offset may belong to others
-          absl::StatusOr<wgpu::Buffer> empty = device_.create_buffer(16, absl::StrCat(engine_.label, "/empty"));
+          absl::StatusOr<Slice> empty =
+              device_.create_buffer(16, absl::StrCat(engine_.label, "/empty"), internal::MemoryKind::scratch);
           if (!empty.ok()) return empty.status();
-          entry.buffer = *std::move(empty);
-          entry.size = 16;
-        } else {
-          entry.buffer = whole.buffer;
-          entry.offset = whole.offset + tensor.offset;
-          // Whole vectors of four words, so that kernels may read those: offsets are multiples of 16 at least.
-          entry.size = std::min(internal::round_up(tensor.bytes, 16), whole.bytes - tensor.offset);
-          if (program_.buffers[static_cast<size_t>(tensor.buffer)].role == BufferRole::constant)
-            step.constants.push_back({entry.binding, {entry.buffer, entry.offset, entry.size}});
-          if (binding.writes && switches().reads_steps())
-            step.writes.push_back({tensor, {whole.buffer, whole.offset + tensor.offset, tensor.bytes}});
+          made.buffer = static_cast<int>(engine_.buffers.size());
+          made.bytes = 16;
+          engine_.buffers.emplace_back().slice = *std::move(empty);
+          continue;
         }
+        internal::EngineBuffer& buffer = engine_.buffers[static_cast<size_t>(tensor.buffer)];
+        made.buffer = tensor.buffer;
+        made.offset = tensor.offset;
+        // Whole vectors of four words, so that kernels may read those: offsets are multiples of 16 at least.
+        made.bytes = std::min(internal::round_up(tensor.bytes, 16), buffer.slice.bytes - tensor.offset);
+        const Slice bound = {buffer.slice.buffer, buffer.slice.offset + tensor.offset, made.bytes, buffer.slice.lease};
+        const size_t at = step.bindings.size() - 1;
+        if (program_.buffers[static_cast<size_t>(tensor.buffer)].role == BufferRole::constant)
+          step.constants.push_back({static_cast<uint32_t>(at), bound});
+        if (binding.writes && switches().reads_steps()) {
+          step.writes.push_back({tensor, bound, at});
+          step.writes.back().slice.bytes = tensor.bytes;
+        }
+        if (buffer.port >= 0 && (buffer.steps.empty() || buffer.steps.back() != static_cast<int>(i)))
+          buffer.steps.push_back(static_cast<int>(i));
       }
-      internal::ErrorCapture errors;
-      wgpu::BindGroupDescriptor descriptor{};
-      descriptor.label = std::string_view(step.label);
-      descriptor.layout = layout->group;
-      descriptor.entryCount = entries.size();
-      descriptor.entries = entries.data();
-      step.group = device_.device.CreateBindGroup(&descriptor);
-      if (absl::Status status = errors.status(absl::StrCat("step ", i, " \"", step.label, "\"")); !status.ok())
-        return status;
+      if (absl::Status status = engine_.make_group(step); !status.ok()) return status;
     }
     return device_.loss_status();
   }
 
   void show_tensors() {
     for (const TensorDecl& tensor : program_.tensors) {
-      const Slice& whole = buffers_[static_cast<size_t>(tensor.buffer)];
-      engine_.tensors.push_back({tensor, {whole.buffer, whole.offset + tensor.offset, tensor.bytes}});
+      const Slice& whole = engine_.buffers[static_cast<size_t>(tensor.buffer)].slice;
+      engine_.tensors.push_back({tensor, {whole.buffer, whole.offset + tensor.offset, tensor.bytes, whole.lease}});
     }
   }
 
   const ProgramView& program_;
   EngineState& engine_;
   internal::DeviceState& device_;
-  std::vector<Slice> buffers_;  // of program_.buffers
 };
 
 }  // namespace
 
 Result<Engine> Engine::create(const Device& device, const ProgramView& program,
-                                      std::span<const std::string_view> kernels, const EngineOptions& options) {
+                              std::span<const std::string_view> kernels, const EngineOptions& options) {
   if (!device) return device.status();
   if (absl::Status status = device.state()->loss_status(); !status.ok()) return status;
   if (!device.target().covers(program.target)) {
@@ -322,7 +348,8 @@ Result<Engine> Engine::create(const Device& device, const ProgramView& program,
   auto state = std::make_shared<EngineState>();
   state->device = device.state();
   state->label = options.label.empty() ? "engine" : options.label;
-  if (switches().listing) switches().say(absl::StrCat(state->label, ": ", absl::StripTrailingAsciiWhitespace(listing(program).view())));
+  if (switches().listing)
+    switches().say(absl::StrCat(state->label, ": ", absl::StripTrailingAsciiWhitespace(listing(program).view())));
   state->weights = options.weights ? options.weights : Weights(device);
   state->states = options.states ? options.states : States(device);
   if (state->weights.store()->device() != device.state() || state->states.store()->device() != device.state()) {

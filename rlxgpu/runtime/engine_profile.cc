@@ -13,7 +13,7 @@ constexpr size_t kStepsPerSet = 2048;  // a query set holds 4096 timestamps
 
 absl::Status time_some_steps(EngineState& engine, size_t first, size_t count, std::span<uint64_t> stamps) {
   DeviceState& device = *engine.device;
-  ErrorCapture errors;
+  ErrorCapture errors(device);
   wgpu::QuerySetDescriptor set_descriptor{};
   set_descriptor.type = wgpu::QueryType::Timestamp;
   set_descriptor.count = static_cast<uint32_t>(2 * count);
@@ -38,7 +38,7 @@ absl::Status time_some_steps(EngineState& engine, size_t first, size_t count, st
   encoder.ResolveQuerySet(set, 0, static_cast<uint32_t>(2 * count), resolved, 0);
   const wgpu::CommandBuffer commands = encoder.Finish();
   if (absl::Status status = errors.status(engine.label); !status.ok()) return status;
-  device.queue.Submit(1, &commands);
+  device.submit(commands);
   if (absl::Status status = errors.status(engine.label); !status.ok()) return status;
   return device.read(resolved, 0, std::as_writable_bytes(stamps));
 }
@@ -70,6 +70,8 @@ Result<std::vector<StepProfile>> Engine::profile() {
   if (!state_) return absl::FailedPreconditionError("an empty Engine: use Engine::create()");
   EngineState& engine = *state_;
   if (absl::Status status = engine.check(); !status.ok()) return status;
+  if (absl::Status status = engine.refresh(); !status.ok()) return status;
+  engine.last_run = nullptr;  // outputs are of this run now
   std::vector<uint64_t> stamps;
   if (absl::Status status = internal::time_steps(engine, 0, engine.steps.size(), stamps); !status.ok()) return status;
   std::vector<StepProfile> profiles;
@@ -97,21 +99,23 @@ Status Engine::warm_up(const ProgressCallback& progress) {
   // Small buffers of its own, one for each binding: Dawn keeps kernels inside them, whatever they index. Kernels that
   // state their buffers' sizes need larger ones.
   std::vector<wgpu::BindGroupEntry> entries(most_bindings);
+  std::vector<internal::Slice> held(most_bindings);
   uint64_t size = 0;
   std::ranges::sort(firsts, {}, &EngineStep::raw_bytes);
   for (size_t i = 0; i < firsts.size(); ++i) {
     const uint64_t needed = std::max<uint64_t>(65536, internal::round_up(firsts[i]->raw_bytes, 16));
     for (size_t k = 0; needed > size && k < most_bindings; ++k) {
-      absl::StatusOr<wgpu::Buffer> buffer = device.create_buffer(needed, "warm-up");
+      absl::StatusOr<internal::Slice> buffer = device.create_buffer(needed, "warm-up", internal::MemoryKind::scratch);
       if (!buffer.ok()) return buffer.status();
       entries[k].binding = static_cast<uint32_t>(k);
-      entries[k].buffer = *std::move(buffer);
+      entries[k].buffer = buffer->buffer;
+      held[k] = *std::move(buffer);
     }
     size = std::max(size, needed);
     const internal::Signature& signature = engine.signatures[static_cast<size_t>(firsts[i]->kernel)];
     const auto layout = device.pipelines.layout(device, signature);
     if (!layout.ok()) return layout.status();
-    internal::ErrorCapture errors;
+    internal::ErrorCapture errors(device);
     wgpu::BindGroupDescriptor descriptor{};
     descriptor.layout = layout->group;
     descriptor.entryCount = signature.writes.size();
@@ -131,7 +135,7 @@ Status Engine::warm_up(const ProgressCallback& progress) {
     pass.DispatchWorkgroups(1);
     pass.End();
     const wgpu::CommandBuffer commands = encoder.Finish();
-    device.queue.Submit(1, &commands);
+    device.submit(commands);
     if (absl::Status status = errors.status(absl::StrCat("warm-up of \"", firsts[i]->label, "\"")); !status.ok())
       return status;
     if (absl::Status status = Device(engine.device).wait_idle(); !status.ok()) return status;

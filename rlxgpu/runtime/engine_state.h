@@ -2,55 +2,35 @@
 #ifndef RLXGPU_RUNTIME_ENGINE_STATE_H_
 #define RLXGPU_RUNTIME_ENGINE_STATE_H_
 
-#include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "rlxgpu/compile/program.h"
 #include "rlxgpu/runtime/device_state.h"
 #include "rlxgpu/runtime/engine.h"
+#include "rlxgpu/runtime/submission.h"
 #include "rlxgpu/runtime/tensor_store.h"
 #include "webgpu/webgpu_cpp.h"
 
 namespace rlxgpu::internal {
 
-// Shared with a callback of Dawn, which may come when the run is long forgotten.
-class Completion {
- public:
-  void finish(absl::Status status) {
-    const std::lock_guard lock(mutex_);
-    status_ = std::move(status);
-    done_ = true;
-    changed_.notify_all();
-  }
-  bool done() {
-    const std::lock_guard lock(mutex_);
-    return done_;
-  }
-  // After Dawn said that the future is complete: another thread may still be inside the callback.
-  absl::Status status() {
-    std::unique_lock lock(mutex_);
-    if (changed_.wait_for(lock, std::chrono::seconds(10), [this] { return done_; })) return status_;
-    return absl::InternalError("Dawn completed a run without calling back");
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool done_ = false;
-  absl::Status status_;
-};
-
 // A tensor that a step writes, for switches that look at it.
 struct WrittenTensor {
   TensorType type;
   Slice slice;
+  size_t binding = 0;  // of the step
+};
+
+// A range of one of the engine's buffers. With the buffer, it may move when another tensor is bound.
+struct EngineBinding {
+  int buffer = -1;
+  uint64_t offset = 0, bytes = 0;
+  bool writes = false;
 };
 
 struct EngineStep {
@@ -64,8 +44,20 @@ struct EngineStep {
   uint32_t line = 0;
   double flops = 0, bytes = 0;
   uint64_t raw_bytes = 0;  // of the largest buffer that the kernel declares itself, perhaps with its size
+  std::vector<EngineBinding> bindings;
   std::vector<std::pair<uint32_t, Slice>> constants;  // by binding
-  std::vector<WrittenTensor> writes;  // empty unless Switches::reads_steps()
+  std::vector<WrittenTensor> writes;                  // empty unless Switches::reads_steps()
+
+  // Bind groups for what was bound lately, the last used one last, by the ports' buffers and offsets.
+  using Key = std::vector<std::pair<WGPUBuffer, uint64_t>>;
+  std::vector<std::pair<Key, wgpu::BindGroup>> groups;
+};
+
+struct EngineBuffer {
+  Slice slice;
+  int port = -1;           // whose memory it is
+  bool bound = false;      // by Engine::bind
+  std::vector<int> steps;  // of ports: those that use it
 };
 
 struct EngineState;
@@ -85,14 +77,30 @@ struct EnginePort {
   BufferRole role = BufferRole::input;
   std::string name;
   TensorType type;
-  Slice slice;               // of the tensor: bytes is what its elements take
-  uint64_t read_offset = 0;  // outputs: where RunOptions::read puts it in the staging buffer
+  int buffer = -1;
+  uint64_t bytes = 0;  // what its elements take
+};
+
+// Where a run's outputs lie in its staging buffer.
+struct ReadLayout {
+  std::vector<int64_t> offsets;  // by port; -1: not copied
+  uint64_t bytes = 0;
 };
 
 struct EngineScalar {
   std::string name;
   int64_t most = -1;
   uint32_t word = 0;
+};
+
+struct RunState : Submission {
+  using Submission::Submission;
+  std::shared_ptr<const std::vector<EnginePort>> ports;
+  std::shared_ptr<const ReadLayout> layout;  // null: nothing was copied
+  std::vector<uint32_t> extents;             // scalars' words, of programs with run-time extents
+  std::vector<bool> read;                    // by port: get_output has asked for it
+
+  absl::Status get(size_t port, std::span<std::byte> out);  // waits; all elements of an output
 };
 
 struct EngineState {
@@ -103,49 +111,47 @@ struct EngineState {
   std::vector<std::string> unset;  // params that may still have no data
 
   std::vector<EngineStep> steps;
-  std::vector<EnginePort> ports;
+  std::vector<EngineBuffer> buffers;
+  std::shared_ptr<const std::vector<EnginePort>> ports;
   std::vector<EngineScalar> scalars;
   std::vector<int32_t> immediates;    // scalar indices
   std::vector<Signature> signatures;  // of kernels
-  uint64_t device_bytes = 0;
+  std::vector<int> stale;             // steps whose bind group is of what was bound before
+  uint64_t device_bytes = 0, groups_made = 0;
+  bool dynamic = false;  // some port has a run-time extent
   std::shared_ptr<StepChecker> checker;  // null: runs are not verified
   std::vector<WrittenTensor> tensors;    // of the program, for the checker
   ProgressCallback verify_progress;
 
-  absl::Status last;  // of run(): why the last one was not submitted
-  struct InFlight {
-    wgpu::Future future;
-    std::shared_ptr<Completion> completion;
-  };
-  std::deque<InFlight> in_flight;
+  absl::Status last;                   // of run(): why the last one was not submitted
+  std::shared_ptr<RunState> last_run;  // what get_output reads, if it was copied
+  std::deque<std::shared_ptr<RunState>> in_flight;
 
-  // Staging buffers for RunOptions::read, all of one size; returned by runs that may end on any thread.
-  uint64_t read_bytes = 0;
-  std::mutex staging_mutex;
-  std::vector<wgpu::Buffer> free_staging;
+  // Which outputs the next run copies aside unasked. An output is wanted when it is small or was read after a run,
+  // until a few runs in a row go unread.
+  std::vector<uint8_t> wanted;  // by port: so many more runs
+  std::shared_ptr<const ReadLayout> wanted_layout, whole_layout;
 
+  const Slice& slice_of(const EnginePort& port) const { return buffers[static_cast<size_t>(port.buffer)].slice; }
   // Ok, or why a run cannot start.
   absl::Status check();
+  // Makes bind groups for what has been bound since the last time.
+  absl::Status refresh();
+  absl::Status make_group(EngineStep& step);
+  std::shared_ptr<const ReadLayout> layout_of(bool all) const;
+  void want(size_t port);
+  void want_small_outputs();
   uint32_t groups_x(const EngineStep& step) const;
   void dispatch(const wgpu::ComputePassEncoder& pass, const EngineStep& step) const;
 };
+
+inline absl::Status no_engine() { return absl::FailedPreconditionError("an empty Engine: use Engine::create()"); }
 
 // Runs steps [first, first + count), each in a pass of its own, and waits. Appends two times for each, in nanoseconds.
 absl::Status time_steps(EngineState& engine, size_t first, size_t count, std::vector<uint64_t>& stamps);
 
 // Runs all steps as the switches say: one by one, timed, looked at. Waits.
 absl::Status run_apart(EngineState& engine);
-
-struct RunState {
-  std::shared_ptr<EngineState> engine;  // null when the run never started
-  absl::Status submitted;
-  wgpu::Future future;
-  std::shared_ptr<Completion> completion;
-  wgpu::Buffer staging;  // of runs with RunOptions::read
-
-  ~RunState();
-  absl::Status wait();
-};
 
 }  // namespace rlxgpu::internal
 

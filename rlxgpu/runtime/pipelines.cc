@@ -38,7 +38,7 @@ absl::StatusOr<Layout> Pipelines::layout(DeviceState& device, const Signature& s
         signature.writes[i] == 'w' ? wgpu::BufferBindingType::Storage : wgpu::BufferBindingType::ReadOnlyStorage;
   }
   const std::string label = absl::StrCat(signature.writes, "/", signature.immediate_bytes);
-  ErrorCapture errors;
+  ErrorCapture errors(device);
   Layout layout;
   wgpu::BindGroupLayoutDescriptor group{};
   group.label = std::string_view(label);
@@ -59,7 +59,7 @@ absl::StatusOr<Layout> Pipelines::layout(DeviceState& device, const Signature& s
 
 absl::StatusOr<std::vector<wgpu::ComputePipeline>> Pipelines::create(
     DeviceState& device, std::span<const KernelRequest> requests,
-    const std::function<void(int, std::string_view)>& progress) {
+    const std::function<void(int, std::string_view)>& progress, const std::function<bool()>& cancelled) {
   std::vector<wgpu::ComputePipeline> pipelines(requests.size());
   std::vector<std::unique_ptr<Pending>> pending;  // stays where it is: callbacks write into it
   std::unordered_map<std::string, Pending*> by_key;
@@ -72,6 +72,10 @@ absl::StatusOr<std::vector<wgpu::ComputePipeline>> Pipelines::create(
 
   for (size_t i = 0; i < requests.size() && failure.ok(); ++i) {
     const KernelRequest& request = requests[i];
+    if (cancelled && cancelled()) {
+      failure = absl::CancelledError("the creation was cancelled");
+      break;
+    }
     std::string key =
         absl::StrCat(request.signature.writes, "/", request.signature.immediate_bytes, "\n", request.wgsl);
     if (wgpu::ComputePipeline known = find(key)) {
@@ -87,7 +91,7 @@ absl::StatusOr<std::vector<wgpu::ComputePipeline>> Pipelines::create(
       failure = layout.status();
       break;
     }
-    ErrorCapture errors;
+    ErrorCapture errors(device);
     wgpu::ShaderSourceWGSL source{};
     source.code = request.wgsl;
     wgpu::ShaderModuleDescriptor module{};
@@ -121,7 +125,7 @@ absl::StatusOr<std::vector<wgpu::ComputePipeline>> Pipelines::create(
   while (!open.empty()) {
     std::vector<wgpu::FutureWaitInfo> waits(std::min(open.size(), kMostFutures));
     for (size_t i = 0; i < waits.size(); ++i) waits[i].future = open[i]->future;
-    const wgpu::WaitStatus waited = device.instance.WaitAny(waits.size(), waits.data(), UINT64_MAX);
+    const wgpu::WaitStatus waited = device.wait_any(waits);
     std::vector<Pending*> rest;
     for (Pending* entry : open) {
       if (!entry->done && waited == wgpu::WaitStatus::Success) {

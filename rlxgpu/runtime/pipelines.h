@@ -46,10 +46,12 @@ class Pipelines {
   absl::StatusOr<Layout> layout(DeviceState& device, const Signature& signature);
 
   // One pipeline for each request, in order; all that are new compile at once. `progress(done, label)` is called on
-  // this thread after each. The first failure is returned, with the kernel's label and Dawn's message.
+  // this thread after each, and `cancelled()` before each is begun. The first failure is returned, with the kernel's
+  // label and Dawn's message.
   absl::StatusOr<std::vector<wgpu::ComputePipeline>> create(DeviceState& device,
                                                             std::span<const KernelRequest> requests,
-                                                            const std::function<void(int, std::string_view)>& progress);
+                                                            const std::function<void(int, std::string_view)>& progress,
+                                                            const std::function<bool()>& cancelled);
 
   void clear();  // before the device goes
 

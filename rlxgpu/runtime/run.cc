@@ -5,71 +5,95 @@
 
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/runtime/engine_state.h"
+#include "rlxgpu/runtime/extents.h"
 #include "rlxgpu/runtime/switches.h"
 
 namespace rlxgpu {
 namespace internal {
 
-RunState::~RunState() {
-  if (!staging) return;
-  staging.Unmap();  // ends a pending map, too; copies already submitted stay in order with later ones
-  if (engine->device->lost) return;
-  const std::lock_guard lock(engine->staging_mutex);
-  engine->free_staging.push_back(std::move(staging));
-}
-
-absl::Status RunState::wait() {
-  if (!submitted.ok()) return submitted;
-  if (!completion->done()) {
-    if (absl::Status status = engine->device->wait(future); !status.ok()) return status;
-  }
-  const absl::Status status = completion->status();
-  if (status.ok()) return status;
-  const absl::Status lost = engine->device->loss_status();
-  return lost.ok() ? status : lost;
-}
-
-}  // namespace internal
-
-namespace {
-absl::Status no_run() { return absl::FailedPreconditionError("an empty Run: use Engine::run()"); }
-}  // namespace
-
-bool Run::ready() const {
-  if (!state_ || !state_->submitted.ok()) return true;
-  if (!state_->completion->done()) state_->engine->device->instance.ProcessEvents();
-  return state_->completion->done();
-}
-
-Status Run::wait() const { return state_ ? state_->wait() : no_run(); }
-
-Status Run::get(int port, std::span<std::byte> out) const {
-  if (!state_) return no_run();
-  if (absl::Status status = state_->wait(); !status.ok()) return status;
-  const internal::EngineState& engine = *state_->engine;
-  if (port < 0 || static_cast<size_t>(port) >= engine.ports.size() ||
-      engine.ports[static_cast<size_t>(port)].role != BufferRole::output) {
-    return absl::InvalidArgumentError(absl::StrCat("port ", port, " is no output"));
-  }
-  const internal::EnginePort& output = engine.ports[static_cast<size_t>(port)];
-  const absl::Status fits =
-      internal::check_bytes(absl::StrCat("output \"", output.name, "\""), output.type, out.size());
+absl::Status RunState::get(size_t port, std::span<std::byte> out) {
+  if (absl::Status status = wait(); !status.ok()) return status;
+  const EnginePort& output = (*ports)[port];
+  const absl::Status fits = check_bytes(absl::StrCat("output \"", output.name, "\""), output.type, out.size());
   if (!fits.ok()) return fits;
   if (out.empty()) return absl::OkStatus();
   if (switches().no_read_back) {
     std::fill(out.begin(), out.end(), std::byte{0});
     return absl::OkStatus();
   }
-  if (!state_->staging) {
-    return absl::FailedPreconditionError(
-        "this run copied no outputs aside: use run({.read = true}), or Engine::get_output");
+  if (!layout || layout->offsets[port] < 0) {
+    return absl::FailedPreconditionError(absl::StrCat("this run did not copy output \"", output.name,
+                                                      "\" aside: use run({.read = true}), or get of the executable"));
   }
-  const void* const memory = state_->staging.GetConstMappedRange(output.read_offset, internal::round_up(out.size(), 4));
-  if (memory == nullptr) {
-    const absl::Status lost = engine.device->loss_status();
-    return lost.ok() ? absl::InternalError("the staging buffer is not mapped") : lost;
+  return copy_out(static_cast<uint64_t>(layout->offsets[port]), out);
+}
+
+}  // namespace internal
+
+namespace {
+
+absl::Status no_run() { return absl::FailedPreconditionError("an empty Run: use Engine::run()"); }
+
+// Index of an output, or -1.
+int find(const internal::RunState& run, std::string_view name) {
+  for (size_t i = 0; run.ports && i < run.ports->size(); ++i) {
+    if ((*run.ports)[i].role == BufferRole::output && (*run.ports)[i].name == name) return static_cast<int>(i);
   }
-  std::memcpy(out.data(), memory, out.size());
+  return -1;
+}
+
+Shape present(const internal::RunState& run, const Shape& built) {
+  return internal::present_shape(built, [&](int symbol) { return run.extents[static_cast<size_t>(symbol)]; });
+}
+
+}  // namespace
+
+bool Run::ready() const { return !state_ || state_->ready(); }
+
+Status Run::wait() const { return state_ ? state_->wait() : no_run(); }
+
+Status Run::wait_for(double seconds) const {
+  return state_ ? state_->wait(internal::nanoseconds_of(seconds)) : no_run();
+}
+
+Status Run::get(int port, std::span<std::byte> out) const {
+  if (!state_) return no_run();
+  if (absl::Status status = state_->wait(); !status.ok()) return status;
+  if (port < 0 || static_cast<size_t>(port) >= state_->ports->size() ||
+      (*state_->ports)[static_cast<size_t>(port)].role != BufferRole::output) {
+    return absl::InvalidArgumentError(absl::StrCat("port ", port, " is no output"));
+  }
+  return state_->get(static_cast<size_t>(port), out);
+}
+
+int64_t Run::count(std::string_view name) const {
+  const int port = state_ ? find(*state_, name) : -1;
+  return port < 0 ? -1 : present(*state_, (*state_->ports)[static_cast<size_t>(port)].type.shape).count();
+}
+
+Status Run::get_elements(std::string_view name, DType dtype, int64_t count, void* data) const {
+  if (!state_) return no_run();
+  if (absl::Status status = state_->wait(); !status.ok()) return status;
+  const int port = find(*state_, name);
+  if (port < 0) return absl::NotFoundError(absl::StrCat("the run has no output \"", name, "\""));
+  const TensorType& type = (*state_->ports)[static_cast<size_t>(port)].type;
+  if (!internal::storable(dtype, type.dtype)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", name, "\" holds ", name_of(type.dtype), ", not ", name_of(dtype)));
+  }
+  const Shape shape = present(*state_, type.shape);
+  if (shape.count() != count) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", name, "\" has ", shape.count(), " elements; ", count, " given"));
+  }
+  const auto element = static_cast<size_t>(bytes_of(type.dtype));
+  const std::span<std::byte> out(static_cast<std::byte*>(data), static_cast<size_t>(count) * element);
+  if (!type.shape.dynamic()) return state_->get(static_cast<size_t>(port), out);
+  std::vector<std::byte> built(static_cast<size_t>(type.shape.count()) * element);
+  if (absl::Status status = state_->get(static_cast<size_t>(port), built); !status.ok()) return status;
+  internal::for_each_run(shape, type.shape, element, [&](size_t dense, size_t spread, size_t n) {
+    std::memcpy(out.data() + dense, built.data() + spread, n);
+  });
   return absl::OkStatus();
 }
 

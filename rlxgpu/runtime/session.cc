@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/graph/builder.h"
+#include "rlxgpu/runtime/extents.h"
 
 namespace rlxgpu {
 namespace {
@@ -15,30 +16,10 @@ std::string text_of(const Shape& shape) {
   return std::string(text.view());
 }
 
-// Calls move(dense offset, built offset, bytes) for every run of elements that lie together in both.
-template <typename Move>
-void for_each_run(const Shape& present, const Shape& built, size_t element, const Move& move) {
-  int axis = present.rank();  // axes from here on are complete
-  while (axis > 0 && present[axis - 1] == built[axis - 1]) --axis;
-  if (present.count() == 0) return;
-  const int outer = axis > 0 ? axis - 1 : 0;  // this axis is cut short: its elements still lie together
-  const auto run = static_cast<size_t>(present.count(outer, present.rank())) * element;
-  const Strides strides = dense_strides(built);
-  const int64_t runs = present.count(0, outer);
-  for (int64_t i = 0; i < runs; ++i) {
-    int64_t rest = i, offset = 0;
-    for (int k = outer - 1; k >= 0; --k) {
-      offset += rest % present[k] * strides[k];
-      rest /= present[k];
-    }
-    move(static_cast<size_t>(i) * run, static_cast<size_t>(offset) * element, run);
-  }
-}
-
 }  // namespace
 
 Result<Session> Session::create(const Device& device, const ProgramView& program,
-                                        std::span<const std::string_view> kernels, const EngineOptions& options) {
+                                std::span<const std::string_view> kernels, const EngineOptions& options) {
   Result<Engine> engine = Engine::create(device, program, kernels, options);
   if (!engine.ok()) return engine.status();
   Session session;
@@ -72,13 +53,7 @@ int Session::find_scalar(std::string_view name) const {
 }
 
 Shape Session::present(const Shape& built) const {
-  Shape shape;
-  for (int axis = 0; axis < built.rank(); ++axis) {
-    const int symbol = built.symbol(axis);
-    shape.push_back(symbol < 0 ? Dim(built[axis])
-                               : Dim(static_cast<int64_t>(scalars_[static_cast<size_t>(symbol)].value)));
-  }
-  return shape;
+  return internal::present_shape(built, [&](int symbol) { return scalars_[static_cast<size_t>(symbol)].value; });
 }
 
 int64_t Session::count(int port) const { return present(shape(port)).count(); }
@@ -104,11 +79,12 @@ Status Session::set(int port, DType dtype, int64_t count, const void* data) {
   if (absl::Status status = check_access(port, dtype, count); !status.ok()) return status;
   const size_t bytes = static_cast<size_t>(count) * static_cast<size_t>(bytes_of(info.dtype));
   const std::span<const std::byte> given(static_cast<const std::byte*>(data), bytes);
-  if (info.role == BufferRole::param) return engine_.weights().set(info.name, info.dtype, info.shape, given);
-  if (info.role == BufferRole::state) return engine_.states().set(info.name, info.dtype, info.shape, given);
+  const bool shared = !engine_.is_bound(port);
+  if (info.role == BufferRole::param && shared) return engine_.weights().set(info.name, info.dtype, info.shape, given);
+  if (info.role == BufferRole::state && shared) return engine_.states().set(info.name, info.dtype, info.shape, given);
   if (!info.shape.dynamic()) return engine_.set_input(port, given);
   std::vector<std::byte> built(storage_bytes(info.dtype, info.shape.count()));
-  for_each_run(
+  internal::for_each_run(
       present(info.shape), info.shape, static_cast<size_t>(bytes_of(info.dtype)),
       [&](size_t dense, size_t spread, size_t n) { std::memcpy(built.data() + spread, given.data() + dense, n); });
   built.resize(static_cast<size_t>(info.shape.count()) * static_cast<size_t>(bytes_of(info.dtype)));
@@ -136,12 +112,13 @@ Status Session::get(int port, DType dtype, int64_t count, void* data) {
   const PortInfo& info = ports_[static_cast<size_t>(port)];
   const size_t element = static_cast<size_t>(bytes_of(info.dtype));
   const std::span<std::byte> out(static_cast<std::byte*>(data), static_cast<size_t>(count) * element);
-  if (info.role == BufferRole::param) return engine_.weights().get(info.name, out);
-  if (info.role == BufferRole::state) return engine_.states().get(info.name, out);
+  const bool shared = !engine_.is_bound(port);
+  if (info.role == BufferRole::param && shared) return engine_.weights().get(info.name, out);
+  if (info.role == BufferRole::state && shared) return engine_.states().get(info.name, out);
   if (!info.shape.dynamic()) return engine_.get_output(port, out);
   std::vector<std::byte> built(static_cast<size_t>(info.shape.count()) * element);
   if (absl::Status status = engine_.get_output(port, built); !status.ok()) return status;
-  for_each_run(present(info.shape), info.shape, element, [&](size_t dense, size_t spread, size_t n) {
+  internal::for_each_run(present(info.shape), info.shape, element, [&](size_t dense, size_t spread, size_t n) {
     std::memcpy(out.data() + dense, built.data() + spread, n);
   });
   return absl::OkStatus();

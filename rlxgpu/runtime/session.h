@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "rlxgpu/compile/program.h"
+#include "rlxgpu/runtime/device_tensor.h"
 #include "rlxgpu/runtime/engine.h"
 #include "rlxgpu/runtime/status.h"
 
@@ -32,7 +33,7 @@ class Session {
  public:
   Session() = default;
   static Result<Session> create(const Device& device, const ProgramView& program,
-                                        std::span<const std::string_view> kernels, const EngineOptions& options);
+                                std::span<const std::string_view> kernels, const EngineOptions& options);
 
   // Index of the input, weight, state, output or scalar of that name, or -1.
   int find_port(std::string_view name) const;
@@ -46,6 +47,10 @@ class Session {
   DType dtype(int port) const { return ports_[static_cast<size_t>(port)].dtype; }
   const Shape& shape(int port) const { return ports_[static_cast<size_t>(port)].shape; }
   Status get(int port, DType dtype, int64_t count, void* data);
+
+  // The port is this memory from now on, or a handle to the memory it has: see Engine::bind.
+  Status bind(int port, const DeviceTensor& tensor) { return engine_.bind(port, tensor); }
+  Result<DeviceTensor> tensor(int port) const { return engine_.tensor(port); }
 
   Run run(const RunOptions& options = {});
   Engine& engine() { return engine_; }

@@ -11,40 +11,15 @@ namespace {
 constexpr uint64_t kAlignment = 256;  // the largest that an adapter may ask for
 constexpr uint64_t kSmallestChunk = uint64_t{1} << 20, kLargestChunk = uint64_t{64} << 20;
 
-uint64_t element_bytes(const TensorType& type) {
-  return static_cast<uint64_t>(type.shape.count()) * static_cast<uint64_t>(bytes_of(type.dtype));
-}
-
-bool same(const TensorType& a, const TensorType& b) {
-  if (a.dtype != b.dtype || a.shape.rank() != b.shape.rank()) return false;
-  for (int i = 0; i < a.shape.rank(); ++i) {
-    if (a.shape[i] != b.shape[i]) return false;
-  }
-  return true;
-}
-
 }  // namespace
-
-std::string text_of(const TensorType& type) {
-  Text text;
-  text << name_of(type.dtype) << type.shape;
-  return std::string(text.view());
-}
-
-absl::Status check_bytes(std::string_view what, const TensorType& type, uint64_t bytes) {
-  const uint64_t elements = element_bytes(type), padded = storage_bytes(type.dtype, type.shape.count());
-  if (bytes == elements || bytes == padded) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, ": given ", bytes, " bytes, needed ", elements, " for ", text_of(type)));
-}
 
 absl::StatusOr<Slice> TensorStore::allocate(std::string_view name, uint64_t bytes, uint64_t expected_bytes) {
   bytes = round_up(std::max<uint64_t>(bytes, 16), kind_ == Kind::packed ? kAlignment : 16);
   if (kind_ == Kind::packed) {
     for (Chunk& chunk : chunks_) {  // few: their sizes double
-      if (chunk.bytes - chunk.used < bytes) continue;
+      if (chunk.slice.bytes - chunk.used < bytes) continue;
       chunk.used += bytes;
-      return Slice{chunk.buffer, chunk.used - bytes, bytes};
+      return Slice{chunk.slice.buffer, chunk.used - bytes, bytes, chunk.slice.lease};
     }
   }
   uint64_t size = bytes;
@@ -53,18 +28,19 @@ absl::StatusOr<Slice> TensorStore::allocate(std::string_view name, uint64_t byte
     const uint64_t wanted = expected_bytes > 0 ? expected_bytes : std::max(kSmallestChunk, bytes_);
     size = std::max(bytes, std::min(wanted, most) / kAlignment * kAlignment);
   }
-  absl::StatusOr<wgpu::Buffer> buffer = device_->create_buffer(size, absl::StrCat(what_, "/", name));
-  if (!buffer.ok()) return buffer.status();
-  chunks_.push_back({*buffer, size, bytes});
+  const MemoryKind for_what = kind_ == Kind::packed ? MemoryKind::weights : MemoryKind::states;
+  absl::StatusOr<Slice> made = device_->create_buffer(size, absl::StrCat(what_, "/", name), for_what);
+  if (!made.ok()) return made.status();
+  chunks_.push_back({*made, bytes});
   bytes_ += size;
   expected_ -= std::min(expected_, size);
-  return Slice{*std::move(buffer), 0, bytes};
+  return Slice{made->buffer, 0, bytes, made->lease};
 }
 
 absl::StatusOr<TensorStore::Entry*> TensorStore::find_or_add(std::string_view name, const TensorType& type, bool given,
                                                              uint64_t expected_bytes) {
   if (const auto found = entries_.find(name); found != entries_.end()) {
-    if (same(found->second.type, type)) return &found->second;
+    if (same_type(found->second.type, type)) return &found->second;
     const TensorType& known = found->second.type;
     return absl::InvalidArgumentError(absl::StrCat(what_, " \"", name, "\": given ", text_of(given ? type : known),
                                                    ", needed ", text_of(given ? known : type)));
@@ -106,14 +82,43 @@ absl::Status TensorStore::get(std::string_view name, std::span<std::byte> out) {
   return device_->read(slice.buffer, slice.offset, out);
 }
 
+absl::StatusOr<DeviceTensor> TensorStore::tensor(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return absl::NotFoundError(absl::StrCat("no ", what_, " \"", name, "\""));
+  return tensor_of(device_, found->second.type, found->second.slice);
+}
+
+absl::StatusOr<DeviceTensor> TensorStore::add(std::string_view name, const TensorType& type) {
+  const std::lock_guard lock(mutex_);
+  absl::StatusOr<Entry*> entry = find_or_add(name, type, true, expected_);
+  if (!entry.ok()) return entry.status();
+  (*entry)->set = true;
+  return tensor_of(device_, (*entry)->type, (*entry)->slice);
+}
+
+uint64_t TensorStore::missing(std::string_view name, const TensorType& type) {
+  const std::lock_guard lock(mutex_);
+  if (entries_.contains(name)) return 0;
+  return round_up(std::max<uint64_t>(storage_bytes(type.dtype, type.shape.count()), 16),
+                  kind_ == Kind::packed ? kAlignment : 16);
+}
+
+uint64_t TensorStore::room() {
+  const std::lock_guard lock(mutex_);
+  uint64_t room = 0;
+  for (const Chunk& chunk : chunks_) room += chunk.slice.bytes - chunk.used;
+  return room;
+}
+
 absl::Status TensorStore::clear() {
   if (absl::Status status = device_->loss_status(); !status.ok()) return status;
   const std::lock_guard lock(mutex_);
-  ErrorCapture errors;
+  ErrorCapture errors(*device_);
   const wgpu::CommandEncoder encoder = device_->device.CreateCommandEncoder();
-  for (const Chunk& chunk : chunks_) encoder.ClearBuffer(chunk.buffer);
+  for (const Chunk& chunk : chunks_) encoder.ClearBuffer(chunk.slice.buffer);
   const wgpu::CommandBuffer commands = encoder.Finish();
-  device_->queue.Submit(1, &commands);
+  device_->submit(commands);
   return errors.status(absl::StrCat("clearing every ", what_));
 }
 

@@ -19,26 +19,17 @@
 #include "absl/status/statusor.h"
 #include "rlxgpu/graph/graph.h"
 #include "rlxgpu/runtime/device_state.h"
+#include "rlxgpu/runtime/tensor_state.h"
 #include "webgpu/webgpu_cpp.h"
 
 namespace rlxgpu::internal {
 
-// A piece of a device buffer.
-struct Slice {
-  wgpu::Buffer buffer;
-  uint64_t offset = 0, bytes = 0;
-};
-
-std::string text_of(const TensorType& type);  // "f32[3,4]"
-
-// Ok when `bytes` are all the elements of a tensor of this type, with or without padding to whole words.
-absl::Status check_bytes(std::string_view what, const TensorType& type, uint64_t bytes);
-
 class TensorStore {
  public:
   enum class Kind { packed, apart };
-  TensorStore(std::shared_ptr<DeviceState> device, Kind kind, std::string_view what)
-      : device_(std::move(device)), kind_(kind), what_(what) {}
+  // Packed tensors are weights, the others states.
+  TensorStore(std::shared_ptr<DeviceState> device, Kind kind)
+      : device_(std::move(device)), kind_(kind), what_(kind == Kind::packed ? "param" : "state") {}
 
   const std::shared_ptr<DeviceState>& device() const { return device_; }
 
@@ -46,6 +37,12 @@ class TensorStore {
   absl::StatusOr<Slice> reserve(std::string_view name, const TensorType& type, uint64_t expected_bytes);
   absl::Status set(std::string_view name, const TensorType& type, std::span<const std::byte> data);
   absl::Status get(std::string_view name, std::span<std::byte> out);
+  // A tensor's memory, as it is; the second makes room for one that is new, and counts it as set.
+  absl::StatusOr<DeviceTensor> tensor(std::string_view name);
+  absl::StatusOr<DeviceTensor> add(std::string_view name, const TensorType& type);
+  // Bytes of device memory that reserve() would add, for a tensor that is not there yet.
+  uint64_t missing(std::string_view name, const TensorType& type);
+  uint64_t room();       // in buffers that are there
   absl::Status clear();  // all zero again
   void expect(uint64_t bytes);
 
@@ -70,8 +67,8 @@ class TensorStore {
   std::mutex mutex_;
   std::map<std::string, Entry, std::less<>> entries_;
   struct Chunk {
-    wgpu::Buffer buffer;
-    uint64_t bytes = 0, used = 0;
+    Slice slice;
+    uint64_t used = 0;
   };
   std::vector<Chunk> chunks_;
   uint64_t bytes_ = 0, expected_ = 0;

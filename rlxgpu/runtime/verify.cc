@@ -126,11 +126,14 @@ class Verifier : public StepChecker {
   const std::vector<StepVerdict>& verdicts() const override { return verdicts_; }
 
  private:
-  // Where the tensor is now.
-  const Slice& slice_of(const EngineState& engine, int32_t tensor) const {
+  // Where the tensor is now: ports may be bound to other memory than at first.
+  Slice slice_of(const EngineState& engine, int32_t tensor) const {
+    Slice slice = engine.tensors[static_cast<size_t>(tensor)].slice;
     const int port = port_of_[static_cast<size_t>(tensor)];
-    return port >= 0 ? engine.ports[static_cast<size_t>(port)].slice
-                     : engine.tensors[static_cast<size_t>(tensor)].slice;
+    if (port < 0) return slice;
+    const Slice& bound = engine.slice_of((*engine.ports)[static_cast<size_t>(port)]);
+    slice.buffer = bound.buffer, slice.offset = bound.offset, slice.lease = bound.lease;
+    return slice;
   }
 
   Shape present(const Shape& built) const {
@@ -152,7 +155,7 @@ class Verifier : public StepChecker {
     const TensorType& built = engine.tensors[static_cast<size_t>(tensor)].type;
     Array array(built.dtype, present(built.shape));
     if (array.count() == 0) return array;
-    const Slice& slice = slice_of(engine, tensor);
+    const Slice slice = slice_of(engine, tensor);
     std::vector<std::byte> bytes(slice.bytes);
     if (absl::Status status = engine.device->read(slice.buffer, slice.offset, bytes); !status.ok()) return status;
     const Strides strides = dense_strides(built.shape);
@@ -182,7 +185,7 @@ class Verifier : public StepChecker {
       return known;
     for (size_t t = 0; t < port_of_.size(); ++t) {
       if (port_of_[t] < 0) continue;
-      const EnginePort& port = engine.ports[static_cast<size_t>(port_of_[t])];
+      const EnginePort& port = (*engine.ports)[static_cast<size_t>(port_of_[t])];
       if (port.role == BufferRole::state && port.name == group_.graph.name(source.name)) return static_cast<int32_t>(t);
     }
     return known;

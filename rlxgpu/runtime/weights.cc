@@ -5,9 +5,8 @@
 namespace rlxgpu {
 namespace {
 
-std::shared_ptr<internal::TensorStore> make_store(const Device& device, internal::TensorStore::Kind kind,
-                                                  std::string_view what) {
-  return device ? std::make_shared<internal::TensorStore>(device.state(), kind, what) : nullptr;
+std::shared_ptr<internal::TensorStore> make_store(const Device& device, internal::TensorStore::Kind kind) {
+  return device ? std::make_shared<internal::TensorStore>(device.state(), kind) : nullptr;
 }
 
 absl::Status no_device() { return absl::FailedPreconditionError("weights without a device: use Weights(device)"); }
@@ -23,6 +22,20 @@ Status NamedTensors::get(std::string_view name, std::span<std::byte> out) const 
   return store_ ? store_->get(name, out) : no_device();
 }
 
+Result<DeviceTensor> NamedTensors::tensor(std::string_view name) const {
+  if (!store_) return no_device();
+  absl::StatusOr<DeviceTensor> found = store_->tensor(name);
+  if (!found.ok()) return found.status();
+  return *std::move(found);
+}
+
+Result<DeviceTensor> NamedTensors::add(std::string_view name, DType dtype, const Shape& shape) const {
+  if (!store_) return no_device();
+  absl::StatusOr<DeviceTensor> added = store_->add(name, TensorType{dtype, shape});
+  if (!added.ok()) return added.status();
+  return *std::move(added);
+}
+
 void NamedTensors::expect(uint64_t bytes) const {
   if (store_) store_->expect(bytes);
 }
@@ -31,8 +44,8 @@ size_t NamedTensors::count() const { return store_ ? store_->count() : 0; }
 size_t NamedTensors::buffer_count() const { return store_ ? store_->buffer_count() : 0; }
 uint64_t NamedTensors::device_bytes() const { return store_ ? store_->bytes() : 0; }
 
-Weights::Weights(const Device& device) { store_ = make_store(device, internal::TensorStore::Kind::packed, "param"); }
-States::States(const Device& device) { store_ = make_store(device, internal::TensorStore::Kind::apart, "state"); }
+Weights::Weights(const Device& device) { store_ = make_store(device, internal::TensorStore::Kind::packed); }
+States::States(const Device& device) { store_ = make_store(device, internal::TensorStore::Kind::apart); }
 
 Status States::clear() const { return store_ ? store_->clear() : no_device(); }
 

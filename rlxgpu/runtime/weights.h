@@ -21,6 +21,7 @@
 #include "rlxgpu/graph/dtype.h"
 #include "rlxgpu/graph/shape.h"
 #include "rlxgpu/runtime/device.h"
+#include "rlxgpu/runtime/device_tensor.h"
 #include "rlxgpu/runtime/status.h"
 
 namespace rlxgpu {
@@ -36,6 +37,10 @@ class NamedTensors {
   Status set(std::string_view name, DType dtype, const Shape& shape, std::span<const std::byte> data) const;
   // Waits for the device; `out` is of the tensor's size.
   Status get(std::string_view name, std::span<std::byte> out) const;
+  // The memory of a tensor that is there: what is written to it, later runs see.
+  Result<DeviceTensor> tensor(std::string_view name) const;
+  // The same, made when there is none of this name: to be filled on the device. It counts as set.
+  Result<DeviceTensor> add(std::string_view name, DType dtype, const Shape& shape) const;
   // Of tensors that will be set soon, each rounded up to 256: buffers are then made for that much, and no more.
   void expect(uint64_t bytes) const;
 
