@@ -113,7 +113,9 @@ struct ByHand {
 @group(0) @binding(0) var<storage, read> a: array<f32>;
 @group(0) @binding(1) var<storage, read> b: array<f32>;
 @group(0) @binding(2) var<storage, read_write> y: array<f32>;
-@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { if (id.x == 0u) { y[0] = a[0] + b[0]; } })";
+@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x == 0u) { y[0] = a[0] + b[0]; }
+})";
     wgpu::ShaderModuleDescriptor module{};
     module.nextInChain = &source;
     wgpu::ComputePipelineDescriptor descriptor{};
