@@ -32,12 +32,17 @@ namespace rlxgpu {
 
 class Builder;
 
+namespace internal {
+// Stands for the builder that Tensor() does not have, so that ops on it do nothing. Its error is always set.
+Builder& no_builder();
+}  // namespace internal
+
 class Tensor {
  public:
   constexpr Tensor() = default;
   constexpr Tensor(Builder* builder, int32_t id) : builder_(builder), id_(id) {}
 
-  constexpr Builder& builder() const { return *builder_; }
+  constexpr Builder& builder() const { return builder_ != nullptr ? *builder_ : internal::no_builder(); }
   constexpr int32_t id() const { return id_; }
   constexpr bool valid() const { return id_ >= 0; }  // false after an error
   constexpr bool given() const { return builder_ != nullptr; }  // false for Tensor(): an operand that is left out
@@ -173,6 +178,19 @@ class Builder {
     if (operand.builder_ != this || !operand.valid()) return fail(site, op.name, ": operand ", k, " belongs to no graph or to another one");
     fail(site, op.name, ": operand ", k, " was changed in place by an op before: use that op's result");
   }
+  // Whether nothing can have this shape; says so of what the parts name.
+  template <typename... Parts>
+  constexpr bool refuse_shape(const Shape& shape, Site site, const Parts&... parts) {
+    if (shape.rank() > kMaxRank) {
+      fail(site, parts..., ": rank ", shape.rank(), " is above ", kMaxRank);
+      return true;
+    }
+    for (int axis = 0; axis < shape.axes; ++axis) {
+      if (shape.extents[axis] < 0) return fail(site, parts..., ": negative extent in ", shape), true;
+    }
+    if (!is_sized(shape)) return fail(site, parts..., ": ", shape, " has more than 2^31 - 1 elements"), true;
+    return false;
+  }
   // What an op changes in place is a whole state: a view of one would be a copy, and the state would stay as it is.
   constexpr void check_whole(Infer& infer, int32_t value, int operand) {
     const Node* from = &graph_.producer(value);
@@ -213,9 +231,19 @@ class Builder {
   bool stopped_ = false;
 };
 
+namespace internal {
+inline Builder& no_builder() {
+  static thread_local Builder builder;
+  if (builder.ok()) builder.fail(Site(), "a tensor that no graph has made");
+  return builder;
+}
+}  // namespace internal
+
 // Adds one use of `op` to the graph of its operands.
 constexpr Tensor apply(const OpDef& op, std::initializer_list<Tensor> operands, Span<int64_t> attrs, Site site) {
-  Builder& builder = operands.begin()->builder();
+  const Tensor* given = operands.begin();
+  while (!given->given() && given + 1 != operands.end()) ++given;
+  Builder& builder = given->builder();
   return {&builder, builder.append(op, operands.begin(), operands.size(), attrs, site)};
 }
 constexpr Tensor apply(const OpDef& op, std::initializer_list<Tensor> operands, std::initializer_list<int64_t> attrs, Site site) {
@@ -279,6 +307,7 @@ constexpr Tensor Builder::literal(double value, DType dtype) {
 
 constexpr Tensor Builder::constant(DType dtype, const Shape& shape, std::span<const uint32_t> words, Site site) {
   if (!records()) return known();
+  if (refuse_shape(shape, site, "constant")) return {this, -1};
   if (words.size() * 4 != storage_bytes(dtype, shape.count())) {
     fail(site, "constant: ", words.size(), " words given, ", storage_bytes(dtype, shape.count()) / 4, " needed for ",
          name_of(dtype), shape);
@@ -298,13 +327,7 @@ constexpr Tensor Builder::store(DType dtype, const Shape& shape, Span<uint32_t> 
 constexpr Tensor Builder::source(NodeKind kind, std::string_view name, DType dtype, const Shape& shape, Site site) {
   if (!records()) return known();
   const char* const what = kind == NodeKind::input ? "input" : kind == NodeKind::param ? "param" : kind == NodeKind::state ? "state" : "scalar";
-  if (shape.rank() > kMaxRank) {
-    fail(site, what, " \"", name, "\": rank ", shape.rank(), " is above ", kMaxRank);
-    return {this, -1};
-  }
-  for (int axis = 0; axis < shape.axes; ++axis) {
-    if (shape.extents[axis] < 0) return fail(site, what, " \"", name, "\": negative extent in ", shape), Tensor(this, -1);
-  }
+  if (refuse_shape(shape, site, what, " \"", name, "\"")) return {this, -1};
   const uint64_t hash = (Hash() << name).value();
   for (int32_t n = sources_.first(hash); n >= 0; n = sources_.next()) {
     if (graph_.name(graph_.node(n).name) != name) continue;
@@ -334,10 +357,15 @@ constexpr void Builder::resume(Graph&& known, size_t limit) {
 constexpr void Builder::output(std::string_view name, Tensor value, Site site) {
   if (known_outputs_ > 0) return static_cast<void>(--known_outputs_);
   if (!graph_.ok()) return;
-  if (!value.valid()) return fail(site, "output \"", name, "\": the tensor belongs to no graph");
+  if (!value.valid() || value.builder_ != this) {
+    return fail(site, "output \"", name, "\": the tensor belongs to ", value.valid() ? "another graph" : "no graph");
+  }
   if (graph_.value(value.id()).changed) return fail(site, "output \"", name, "\": the tensor was changed in place by an op: use that op's result");
   for (const Output& output : graph_.outputs) {
     if (graph_.name(output.name) == name) return fail(site, "output \"", name, "\": the name is taken");
+  }
+  for (int32_t n = sources_.first((Hash() << name).value()); n >= 0; n = sources_.next()) {
+    if (graph_.name(graph_.node(n).name) == name) return fail(site, "output \"", name, "\": the name is taken by an input");
   }
   graph_.outputs.push_back({intern(name), value.id()});
 }
@@ -361,6 +389,7 @@ constexpr int32_t Builder::append(const OpDef& op, const Tensor* operands, size_
   Infer infer(*this, call, site);
   op.infer(infer);
   if (op.in_place >= 0) check_whole(infer, ids[op.in_place], op.in_place);
+  if (infer.result_count() == 0) infer.fail("its shape rule gave neither a result nor an error");
   if (!graph_.ok()) return -1;
   graph_.nodes.push_back({.op = &op,
                           .operands = {static_cast<int32_t>(graph_.operands.size()), call.operand_count},

@@ -1,5 +1,8 @@
 #include "rlxgpu/runtime/status.h"
 
+#include <cstdio>
+#include <cstdlib>
+
 #include "absl/status/status.h"
 
 namespace rlxgpu {
@@ -14,6 +17,12 @@ Status::operator absl::Status() const {
 
 Status invalid_argument(std::string_view message) { return absl::InvalidArgumentError(message); }
 Status not_found(std::string_view message) { return absl::NotFoundError(message); }
+
+void internal::die_of(const Status& status) {
+  std::fprintf(stderr, "rlxgpu: the value of a Result that has none: %s\n",
+               status.ok() ? "it was moved away" : status.ToString().c_str());
+  std::abort();
+}
 
 std::string Status::ToString() const { return static_cast<absl::Status>(*this).ToString(); }
 

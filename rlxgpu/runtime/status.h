@@ -53,6 +53,11 @@ class [[nodiscard]] Status {
 Status invalid_argument(std::string_view message);
 Status not_found(std::string_view message);
 
+namespace internal {
+// Says on stderr that a Result has no value, and why, and ends the program.
+[[noreturn]] void die_of(const Status& status);
+}  // namespace internal
+
 // A T, or the reason why there is none.
 template <typename T>
 class [[nodiscard]] Result {
@@ -65,12 +70,15 @@ class [[nodiscard]] Result {
 
   bool ok() const { return value_ != nullptr; }
   const Status& status() const { return status_; }
-  // Only when ok().
-  T& operator*() & { return *value_; }
-  const T& operator*() const& { return *value_; }
-  T&& operator*() && { return std::move(*value_); }
-  T* operator->() { return value_.get(); }
-  const T* operator->() const { return value_.get(); }
+  // Only when ok(): otherwise the program ends, with the status on stderr.
+  T& operator*() & { return *checked(); }
+  const T& operator*() const& { return *checked(); }
+  T&& operator*() && { return std::move(*checked()); }
+  T* operator->() { return checked(); }
+  const T* operator->() const { return checked(); }
+  T& value() & { return *checked(); }
+  const T& value() const& { return *checked(); }
+  T&& value() && { return std::move(*checked()); }
 
   template <typename U, typename AbslStatus = absl::Status>  // dependent: complete only where it is used
     requires std::same_as<U, T>
@@ -80,6 +88,11 @@ class [[nodiscard]] Result {
   }
 
  private:
+  T* checked() const {
+    if (value_ == nullptr) [[unlikely]] internal::die_of(status_);
+    return value_.get();
+  }
+
   Status status_;
   std::unique_ptr<T> value_;
 };
