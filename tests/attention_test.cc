@@ -223,7 +223,7 @@ TEST_CASE("long sequences", "[attention][gpu]") {
   check_case(device, {.queries = 1000, .keys = 8192, .size = 4, .value_size = 4, .causal = true, .window = 20},
              "streaming");
   check_case(device, {.heads = 4, .kv_heads = 2, .keys = 8192, .size = 8, .value_size = 8, .length = 8191}, "split");
-  check_case(device, {.queries = 200, .keys = 1500, .size = 4, .value_size = 4}, "three");
+  check_case(device, {.queries = 200, .keys = 1500, .size = 4, .value_size = 4}, "materialized");
   check_case(device, {.queries = 9, .keys = 8192, .size = 64, .value_size = 64, .causal = true});
   check_case(device, {.queries = 8192, .keys = 8192, .size = 4, .value_size = 4, .causal = true, .window = 9},
              "streaming");
@@ -232,10 +232,10 @@ TEST_CASE("long sequences", "[attention][gpu]") {
 TEST_CASE("scores that do not fit into memory are not stored", "[attention]") {
   DynamicGraph graph;
   build_case(*graph, {.queries = 8192, .keys = 8192, .size = 64, .value_size = 64});
-  const Choice choices[] = {{"attention", "three"}};
+  const Choice choices[] = {{"attention", "materialized"}};
   CompileOptions options;
   options.choices = choices;
-  Target gpu = kPortable;  // with all that "three" needs but the memory
+  Target gpu = kPortable;  // with all that "materialized" needs but the memory
   gpu.subgroups = true, gpu.subgroup_min = gpu.subgroup_max = 8;
   Target software = gpu;
   software.adapter_class = AdapterClass::software;

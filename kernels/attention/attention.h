@@ -14,7 +14,7 @@
 #include "kernels/attention/layout.h"
 #include "kernels/attention/reference.h"
 #include "kernels/attention/streaming.h"
-#include "kernels/attention/three.h"
+#include "kernels/attention/materialized.h"
 #include "rlxgpu/base/math.h"
 #include "rlxgpu/compile/emit.h"
 #include "rlxgpu/graph/builder.h"
@@ -68,7 +68,7 @@ constexpr void attention_infer(Infer& infer) {
 
 inline constexpr Variant kAttentionVariants[] = {
     {"split", attention_split_accepts, attention_split_emit, attention_split_prefers},
-    {"three", attention_three_accepts, attention_three_emit, attention_three_prefers},
+    {"materialized", attention_materialized_accepts, attention_materialized_emit, attention_materialized_prefers},
     {"streaming", nullptr, attention_streaming_emit},
 };
 

@@ -133,7 +133,7 @@ inline constexpr OpDef kDeformColumns{
     .name = "deform_columns",
     .infer = internal::deform_columns_infer,
     .at = internal::deform_columns_at,
-    .moves = true,
+    .reads_elsewhere = true,
     .reads = [](const Call&) { return 4; },
     .reference = internal::deform_columns_reference,
 };

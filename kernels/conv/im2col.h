@@ -157,7 +157,7 @@ inline constexpr OpDef kIm2col{
     .name = "im2col",
     .infer = internal::im2col_infer,
     .at = internal::im2col_at,
-    .moves = true,
+    .reads_elsewhere = true,
     .reference = internal::im2col_reference,
 };
 constexpr Tensor im2col(Tensor x, const WindowOptions& options, Site site = std::source_location::current()) {

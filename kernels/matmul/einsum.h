@@ -90,7 +90,7 @@ inline constexpr OpDef kDiagonal = {
     .infer = internal::diagonal_infer,
     .at = internal::diagonal_at,
     .view = internal::diagonal_view,
-    .moves = true,
+    .reads_elsewhere = true,
     .reference = reference::diagonal,
 };
 

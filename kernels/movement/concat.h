@@ -71,7 +71,7 @@ inline constexpr OpDef kConcat = {
     .name = "concat",
     .infer = internal::concat_infer,
     .at = internal::concat_at,
-    .moves = true,
+    .reads_elsewhere = true,
     .reference = reference::concat,
 };
 

@@ -79,7 +79,7 @@ inline constexpr OpDef kExpand = {
     .infer = internal::expand_infer,
     .at = internal::expand_at,
     .view = internal::expand_view,
-    .moves = true,
+    .reads_elsewhere = true,
     .fold = internal::fold_same_type,
     .reference = reference::expand,
 };
@@ -97,7 +97,7 @@ inline constexpr OpDef kTile = {
     .name = "tile",
     .infer = internal::tile_infer,
     .at = internal::tile_at,
-    .moves = true,
+    .reads_elsewhere = true,
     .fold = internal::fold_same_type,
     .reference = reference::tile,
 };

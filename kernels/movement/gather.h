@@ -136,7 +136,7 @@ inline constexpr OpDef kGather = {
     .name = "gather",
     .infer = internal::gather_infer,
     .at = internal::gather_at,
-    .moves = true,
+    .reads_elsewhere = true,
     .wgsl = {kIndexFunctions},
     .reference = reference::gather,
 };
@@ -148,7 +148,7 @@ inline constexpr OpDef kGatherElements = {
     .name = "gather_elements",
     .infer = internal::gather_elements_infer,
     .at = internal::gather_elements_at,
-    .moves = true,
+    .reads_elsewhere = true,
     .wgsl = {kIndexFunctions},
     .reference = reference::gather_elements,
 };
@@ -160,7 +160,7 @@ inline constexpr OpDef kGatherNd = {
     .name = "gather_nd",
     .infer = internal::gather_nd_infer,
     .at = internal::gather_nd_at,
-    .moves = true,
+    .reads_elsewhere = true,
     .wgsl = {kIndexFunctions},
     .reference = reference::gather_nd,
 };

@@ -112,7 +112,7 @@ inline constexpr OpDef kOneHot = {
     .name = "one_hot",
     .infer = internal::one_hot_infer,
     .at = internal::one_hot_at,
-    .moves = true,
+    .reads_elsewhere = true,
     .reference = reference::one_hot,
 };
 // A new axis of `depth` elements, `on` at the index (negative: from the end) and `off` elsewhere; all `off` when the
@@ -127,7 +127,7 @@ inline constexpr OpDef kIota = {
     .name = "iota",
     .infer = internal::iota_infer,
     .at = internal::iota_at,
-    .moves = true,
+    .reads_elsewhere = true,
     .reference = reference::iota,
 };
 // start, start + step, start + 2 step, ...: `count` numbers. Integers wrap, so unsigned ones may count down, too.

@@ -130,7 +130,7 @@ inline constexpr OpDef kPad = {
     .name = "pad",
     .infer = internal::pad_infer,
     .at = internal::pad_at,
-    .moves = true,
+    .reads_elsewhere = true,
     .fold = internal::pad_fold,
     .reference = reference::pad,
 };
@@ -151,7 +151,7 @@ inline constexpr OpDef kRoll = {
     .name = "roll",
     .infer = internal::roll_infer,
     .at = internal::roll_at,
-    .moves = true,
+    .reads_elsewhere = true,
     .reference = reference::roll,
 };
 // Element i goes to i + shift along the axis; what leaves at the end comes back at the beginning.

@@ -125,8 +125,8 @@ inline constexpr OpDef kReshape = {
     .infer = internal::reshape_infer,
     .at = internal::reshape_at,
     .view = internal::reshape_view,
-    .moves = true,
-    .relabels = true,
+    .reads_elsewhere = true,
+    .keeps_order = true,
     .fold = internal::fold_same_type,
     .reference = reference::reshape,
 };

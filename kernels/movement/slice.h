@@ -103,7 +103,7 @@ inline constexpr OpDef kSlice = {
     .infer = internal::slice_infer,
     .at = internal::slice_at,
     .view = internal::slice_view,
-    .moves = true,
+    .reads_elsewhere = true,
     .fold = internal::slice_fold,
     .reference = reference::slice,
 };

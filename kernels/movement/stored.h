@@ -27,7 +27,7 @@ inline constexpr OpDef kStored = {
     .name = "stored",
     .infer = internal::stored_infer,
     .at = internal::stored_at,
-    .keeps = true,
+    .always_stored = true,
     .reference = reference::reshape,
 };
 

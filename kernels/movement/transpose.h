@@ -65,7 +65,7 @@ inline constexpr OpDef kTranspose = {
     .infer = internal::transpose_infer,
     .at = internal::transpose_at,
     .view = internal::transpose_view,
-    .moves = true,
+    .reads_elsewhere = true,
     .fold = internal::transpose_fold,
     .reference = reference::transpose,
 };

@@ -203,7 +203,7 @@ inline constexpr OpDef kPackBits = {
     .name = "pack_bits",
     .infer = internal::pack_infer,
     .at = internal::pack_at,
-    .moves = true,
+    .reads_elsewhere = true,
     .reads = internal::pack_reads,
     .reference = reference::pack_bits,
 };
@@ -216,7 +216,7 @@ inline constexpr OpDef kUnpackBits = {
     .name = "unpack_bits",
     .infer = internal::unpack_infer,
     .at = internal::unpack_at,
-    .moves = true,
+    .reads_elsewhere = true,
     .reference = reference::unpack_bits,
 };
 constexpr Tensor unpack_bits(Tensor bytes, const Shape& shape, int bits, DType dtype,

@@ -193,7 +193,7 @@ inline constexpr OpDef kGridSample = {
     .name = "grid_sample",
     .infer = internal::grid_sample_infer,
     .at = internal::grid_sample_at,
-    .moves = true,
+    .reads_elsewhere = true,
     .reads = internal::grid_sample_reads,
     .wgsl = {kGridFunctions},
     .reference = reference::grid_sample,
@@ -209,7 +209,7 @@ inline constexpr OpDef kAffineGrid = {
     .name = "affine_grid",
     .infer = internal::affine_grid_infer,
     .at = internal::affine_grid_at,
-    .moves = true,
+    .reads_elsewhere = true,
     .reads = internal::affine_grid_reads,
     .reference = reference::affine_grid,
 };

@@ -90,7 +90,7 @@ inline constexpr OpDef kRope{
     .name = "rope",
     .infer = rope_infer,
     .at = rope_at,
-    .moves = true,
+    .reads_elsewhere = true,
     .wgsl = {kTrigonometricFunctions, kRopeFunctions},
     .reference = rope_reference,
 };

@@ -69,7 +69,7 @@ inline constexpr OpDef kSearchSorted = {
     .name = "search_sorted",
     .infer = internal::search_infer,
     .at = internal::search_at,
-    .moves = true,
+    .reads_elsewhere = true,
     .reads = internal::search_reads,
     .reference = internal::search_reference,
 };

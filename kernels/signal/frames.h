@@ -102,14 +102,14 @@ inline constexpr OpDef kFrames = {
     .name = "frames",
     .infer = signal::frames_infer,
     .at = signal::frames_at,
-    .moves = true,
+    .reads_elsewhere = true,
     .reference = signal::frames_reference,
 };
 inline constexpr OpDef kOverlapAdd = {
     .name = "overlap_add",
     .infer = signal::overlap_add_infer,
     .at = signal::overlap_add_at,
-    .moves = true,
+    .reads_elsewhere = true,
     .reference = signal::overlap_add_reference,
 };
 

@@ -271,7 +271,7 @@ constexpr void Dispatch::finish_step() {
   }
   for (const LocalValue& value : slice(span_of(pools_.values), spec_.values)) {
     if (value.kind != LocalValue::Kind::map) continue;
-    if (value.op->view == nullptr && !value.op->moves) step_.flops += static_cast<double>(value.shape.count());
+    if (value.op->view == nullptr && !value.op->reads_elsewhere) step_.flops += static_cast<double>(value.shape.count());
     if (named < 4) program.names << (named > 0 ? "+" : "") << value.op->name;
     ++named;
   }

@@ -134,7 +134,7 @@ class Fuser {
     if (is_kernel(node)) return start_group(n);
     const Use use = use_[static_cast<size_t>(node.results.first)];
     const bool unused = use.group == kNone, late = use.last >= deadline(n);
-    const bool stored = node.op->keeps || out_.stored[static_cast<size_t>(node.results.first)];
+    const bool stored = node.op->always_stored || out_.stored[static_cast<size_t>(node.results.first)];
     if (late || stored || unused || !options_.fuse) return start_group(n);
     if (is_view(node)) {  // belongs to every group that reads it
       pass_on(node, use.group, use);
@@ -169,7 +169,7 @@ class Fuser {
     const int32_t repeats = node.op->reads == nullptr ? use.repeats : use.repeats * node.op->reads(call_of(graph_, node));
     for (int k = 0; k < node.operands.count; ++k) {
       const int32_t operand = graph_.operand(node, k);
-      const bool same = node.op->relabels || (!node.op->moves && !is_view(node) && graph_.value(operand).shape == shape);
+      const bool same = node.op->keeps_order || (!node.op->reads_elsewhere && !is_view(node) && graph_.value(operand).shape == shape);
       add_use(operand, group, same ? use.coords : fresh(), repeats, use.last, use.kernel);
     }
   }
@@ -391,7 +391,7 @@ class Fuser {
         if (is_view(node)) {
           path.possible = path.possible && node.op->view(call_of(graph_, node), from.view, view);
         } else {
-          path.possible = path.possible && !node.op->moves && graph_.value(operand).shape == shape;
+          path.possible = path.possible && !node.op->reads_elsewhere && graph_.value(operand).shape == shape;
         }
         if (path.depends && !(path.view == view)) path.possible = false;
         path.depends = true;

@@ -117,10 +117,10 @@ struct OpDef {
 
   void (*at)(At&) = nullptr;            // map op: one element of the result, as WGSL
   bool (*view)(const Call&, const View& operand, View& result) = nullptr;  // map op without code; false: not possible
-  bool moves = false;   // map op that reads operands at other coordinates than the result's; implied by `view`
-  bool keeps = false;   // map op whose result always has memory of its own: others do not compute it again
+  bool reads_elsewhere = false;  // map op that reads operands at other coordinates than the result's; implied by `view`
+  bool always_stored = false;    // map op whose result always has memory of its own: others do not compute it again
   int (*reads)(const Call&) = nullptr;  // how many elements of each operand one of the result takes; null: one
-  bool relabels = false;  // element i of the result is element i of the operand, whatever the shapes
+  bool keeps_order = false;  // element i of the result is element i of the operand, whatever the shapes
   Functions wgsl = {};  // functions that `at` calls; each text is put into a kernel once
 
   // Kernel op. The first that accepts and prefers a call is used; the last is the simplest and accepts every call.

@@ -215,7 +215,7 @@ Result<DynamicGraph> prepare_weights(const Device& device, const Graph& graph, c
     expect(rest.value(node.results.first));
     copied.push_back(&node);
   }
-  to.expect(expected);
+  to.reserve(expected);
   for (size_t first = 0, end = 0; first < once.outputs.size(); first = end) {
     for (uint64_t bytes = 0; end < once.outputs.size() && bytes < kPieceBytes; ++end)
       bytes += bytes_of(once.value(once.outputs[end].value));

@@ -69,7 +69,7 @@ inline OpError error_of(const Call& call) {
                                     [](const Array* y) { return is_real_or_complex(y->dtype); });
   if (!computes) return {};  // an index, a comparison: decided by operands that are what they are
   if (op.at != nullptr) {
-    if (op.view != nullptr || op.moves || op.relabels) {
+    if (op.view != nullptr || op.reads_elsewhere || op.keeps_order) {
       if (op.reads == nullptr) return {};  // moves elements
       return {.operand_ulps = static_cast<double>(op.reads(types_of(call))), .result_ulps = op.accuracy.ulps};
     }

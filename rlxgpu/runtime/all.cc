@@ -14,7 +14,7 @@
 #include "rlxgpu/runtime/device_tensor.cc"
 #include "rlxgpu/runtime/done_thread.cc"
 #include "rlxgpu/runtime/engine.cc"
-#include "rlxgpu/runtime/engine_apart.cc"
+#include "rlxgpu/runtime/engine_by_step.cc"
 #include "rlxgpu/runtime/engine_bind.cc"
 #include "rlxgpu/runtime/engine_create.cc"
 #include "rlxgpu/runtime/engine_profile.cc"

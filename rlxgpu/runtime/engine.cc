@@ -59,9 +59,9 @@ absl::Status submit(EngineState& engine, const RunOptions& options, const std::s
                      ": on_done is called on another thread, for which the adopted device needs the feature "
                      "implicit-device-synchronization"));
   }
-  const bool apart = switches().runs_apart() || engine.checker != nullptr;
+  const bool apart = switches().runs_by_step() || engine.checker != nullptr;
   if (apart) {
-    if (absl::Status status = run_apart(engine); !status.ok()) return status;
+    if (absl::Status status = run_by_step(engine); !status.ok()) return status;
   }
   if (switches().dispatches) report_dispatches(engine);
   forget_completed(engine);  // their staging buffers are used again

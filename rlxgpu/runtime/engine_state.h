@@ -151,7 +151,7 @@ inline absl::Status no_engine() { return absl::FailedPreconditionError("an empty
 absl::Status time_steps(EngineState& engine, size_t first, size_t count, std::vector<uint64_t>& stamps);
 
 // Runs all steps as the switches say: one by one, timed, looked at. Waits.
-absl::Status run_apart(EngineState& engine);
+absl::Status run_by_step(EngineState& engine);
 
 }  // namespace rlxgpu::internal
 

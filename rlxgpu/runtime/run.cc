@@ -42,7 +42,7 @@ int find(const internal::RunState& run, std::string_view name) {
   return -1;
 }
 
-Shape present(const internal::RunState& run, const Shape& built) {
+Shape current_shape(const internal::RunState& run, const Shape& built) {
   return internal::present_shape(built, [&](int symbol) { return run.extents[static_cast<size_t>(symbol)]; });
 }
 
@@ -68,7 +68,7 @@ Status Run::get(int port, std::span<std::byte> out) const {
 
 int64_t Run::count(std::string_view name) const {
   const int port = state_ ? find(*state_, name) : -1;
-  return port < 0 ? -1 : present(*state_, (*state_->ports)[static_cast<size_t>(port)].type.shape).count();
+  return port < 0 ? -1 : current_shape(*state_, (*state_->ports)[static_cast<size_t>(port)].type.shape).count();
 }
 
 Status Run::get_elements(std::string_view name, DType dtype, int64_t count, void* data) const {
@@ -81,7 +81,7 @@ Status Run::get_elements(std::string_view name, DType dtype, int64_t count, void
     return absl::InvalidArgumentError(
         absl::StrCat("\"", name, "\" holds ", name_of(type.dtype), ", not ", name_of(dtype)));
   }
-  const Shape shape = present(*state_, type.shape);
+  const Shape shape = current_shape(*state_, type.shape);
   if (shape.count() != count) {
     return absl::InvalidArgumentError(
         absl::StrCat("\"", name, "\" has ", shape.count(), " elements; ", count, " given"));

@@ -52,11 +52,11 @@ int Session::find_scalar(std::string_view name) const {
   return -1;
 }
 
-Shape Session::present(const Shape& built) const {
+Shape Session::current_shape(const Shape& built) const {
   return internal::present_shape(built, [&](int symbol) { return scalars_[static_cast<size_t>(symbol)].value; });
 }
 
-int64_t Session::count(int port) const { return present(shape(port)).count(); }
+int64_t Session::count(int port) const { return current_shape(shape(port)).count(); }
 
 Status Session::check_access(int port, DType dtype, int64_t count) const {
   const PortInfo& info = ports_[static_cast<size_t>(port)];
@@ -64,7 +64,7 @@ Status Session::check_access(int port, DType dtype, int64_t count) const {
     return absl::InvalidArgumentError(
         absl::StrCat("\"", info.name, "\" holds ", name_of(info.dtype), ", not ", name_of(dtype)));
   }
-  const Shape shape = present(info.shape);
+  const Shape shape = current_shape(info.shape);
   if (shape.count() != count) {
     return absl::InvalidArgumentError(
         absl::StrCat("\"", info.name, "\" has ", shape.count(), " elements, ", text_of(shape), "; ", count, " given"));
@@ -85,7 +85,7 @@ Status Session::set(int port, DType dtype, int64_t count, const void* data) {
   if (!info.shape.dynamic()) return engine_.set_input(port, given);
   std::vector<std::byte> built(storage_bytes(info.dtype, info.shape.count()));
   internal::for_each_run(
-      present(info.shape), info.shape, static_cast<size_t>(bytes_of(info.dtype)),
+      current_shape(info.shape), info.shape, static_cast<size_t>(bytes_of(info.dtype)),
       [&](size_t dense, size_t spread, size_t n) { std::memcpy(built.data() + spread, given.data() + dense, n); });
   built.resize(static_cast<size_t>(info.shape.count()) * static_cast<size_t>(bytes_of(info.dtype)));
   return engine_.set_input(port, built);
@@ -118,7 +118,7 @@ Status Session::get(int port, DType dtype, int64_t count, void* data) {
   if (!info.shape.dynamic()) return engine_.get_output(port, out);
   std::vector<std::byte> built(static_cast<size_t>(info.shape.count()) * element);
   if (absl::Status status = engine_.get_output(port, built); !status.ok()) return status;
-  internal::for_each_run(present(info.shape), info.shape, element, [&](size_t dense, size_t spread, size_t n) {
+  internal::for_each_run(current_shape(info.shape), info.shape, element, [&](size_t dense, size_t spread, size_t n) {
     std::memcpy(out.data() + dense, built.data() + spread, n);
   });
   return absl::OkStatus();

@@ -71,7 +71,7 @@ class Session {
     int64_t most = -1;
     double value = 0;
   };
-  Shape present(const Shape& built) const;
+  Shape current_shape(const Shape& built) const;
   Status check_access(int port, DType dtype, int64_t count) const;
 
   Engine engine_;

@@ -52,7 +52,7 @@ struct Switches {
 
   bool changes_variants() const { return !force.empty() || !forbid.empty(); }
   bool reads_steps() const { return maxima || trace_nan; }
-  bool runs_apart() const { return reads_steps() || !trace.empty(); }  // steps are run one by one, or timed
+  bool runs_by_step() const { return reads_steps() || !trace.empty(); }  // steps are run one by one, or timed
   void say(std::string_view line) const;
 };
 

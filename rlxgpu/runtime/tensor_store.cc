@@ -122,7 +122,7 @@ absl::Status TensorStore::clear() {
   return errors.status(absl::StrCat("clearing every ", what_));
 }
 
-void TensorStore::expect(uint64_t bytes) {
+void TensorStore::reserve(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   expected_ = bytes;
 }

@@ -44,7 +44,7 @@ class TensorStore {
   uint64_t missing(std::string_view name, const TensorType& type);
   uint64_t room();       // in buffers that are there
   absl::Status clear();  // all zero again
-  void expect(uint64_t bytes);
+  void reserve(uint64_t bytes);
 
   bool is_set(std::string_view name);
   size_t count();

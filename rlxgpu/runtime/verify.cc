@@ -136,7 +136,7 @@ class Verifier : public StepChecker {
     return slice;
   }
 
-  Shape present(const Shape& built) const {
+  Shape current_shape(const Shape& built) const {
     Shape shape;
     for (int axis = 0; axis < built.rank(); ++axis) {
       const int symbol = built.symbol(axis);
@@ -153,7 +153,7 @@ class Verifier : public StepChecker {
   // Memory is laid out for the largest extents; the array has those of this run.
   absl::StatusOr<Array> read(const EngineState& engine, int32_t tensor) const {
     const TensorType& built = engine.tensors[static_cast<size_t>(tensor)].type;
-    Array array(built.dtype, present(built.shape));
+    Array array(built.dtype, current_shape(built.shape));
     if (array.count() == 0) return array;
     const Slice slice = slice_of(engine, tensor);
     std::vector<std::byte> bytes(slice.bytes);
@@ -278,7 +278,7 @@ class Verifier : public StepChecker {
   std::string difference(const Arrays& got, SimplestVariant* plain, int64_t& unsure) const {
     double ulps = 0;
     for (const Node& node : group_.graph.nodes) {
-      if (node.kind == NodeKind::op && node.op->view == nullptr && !node.op->moves && !node.op->relabels)
+      if (node.kind == NodeKind::op && node.op->view == nullptr && !node.op->reads_elsewhere && !node.op->keeps_order)
         ulps = std::max(ulps, node.op->accuracy.ulps);
     }
     const Arrays exact = evaluated(plain, nullptr);

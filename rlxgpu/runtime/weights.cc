@@ -36,8 +36,8 @@ Result<DeviceTensor> NamedTensors::add(std::string_view name, DType dtype, const
   return *std::move(added);
 }
 
-void NamedTensors::expect(uint64_t bytes) const {
-  if (store_) store_->expect(bytes);
+void NamedTensors::reserve(uint64_t bytes) const {
+  if (store_) store_->reserve(bytes);
 }
 
 size_t NamedTensors::count() const { return store_ ? store_->count() : 0; }

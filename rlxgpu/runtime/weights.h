@@ -42,7 +42,7 @@ class NamedTensors {
   // The same, made when there is none of this name: to be filled on the device. It counts as set.
   Result<DeviceTensor> add(std::string_view name, DType dtype, const Shape& shape) const;
   // Of tensors that will be set soon, each rounded up to 256: buffers are then made for that much, and no more.
-  void expect(uint64_t bytes) const;
+  void reserve(uint64_t bytes) const;
 
   size_t count() const;         // of tensors
   size_t buffer_count() const;  // of device buffers that hold them

@@ -24,7 +24,7 @@ using onnx::HostTensor;
 
 reference::Array array_of(const HostTensor& tensor) {
   reference::Array array(*onnx::carrier_of(tensor.type()), onnx::shape_of(tensor.shape()));
-  Result<std::vector<std::byte>> bytes = onnx::carried(tensor);
+  Result<std::vector<std::byte>> bytes = onnx::to_device_bytes(tensor);
   if (!bytes.ok()) return array;
   const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(bytes->data()), bytes->size() / 4);
   return reference::unpack(array.dtype, array.shape, words);

@@ -34,7 +34,7 @@ TEST_CASE("memory is counted by what it is for, and returned", "[gpu]") {
   CHECK(device.memory().limit == 0);
   {
     const Weights weights(device);
-    weights.expect(4096);
+    weights.reserve(4096);
     REQUIRE(weights.set("w", f32, {1024}, bytes_of(Floats(1024, 1))).ok());
     CHECK(device.memory().weights == 4096);
     absl::StatusOr<Engine> engine = program().engine(device, {.weights = weights});
@@ -94,7 +94,7 @@ TEST_CASE("an engine that does not fit is refused as a whole", "[gpu]") {
 TEST_CASE("weights beyond the limit", "[gpu]") {
   const Device device = open_or_skip({.memory_limit = 100000});
   const Weights weights(device);
-  weights.expect(40960);
+  weights.reserve(40960);
   REQUIRE(weights.set("a", f32, {10240}, bytes_of(Floats(10240))).ok());
   const Status refused = weights.set("b", f32, {20480}, bytes_of(Floats(20480)));
   CHECK(refused.code() == absl::StatusCode::kResourceExhausted);

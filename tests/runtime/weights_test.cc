@@ -132,7 +132,7 @@ TEST_CASE("a thousand small weights share few buffers and keep their data", "[gp
 
 TEST_CASE("weights that are expected get buffers of their size", "[gpu]") {
   const Weights weights(device_or_skip());
-  weights.expect(5 << 20);
+  weights.reserve(5 << 20);
   const std::vector<uint8_t> data(1 << 20, 7);
   for (int i = 0; i < 5; ++i) REQUIRE(weights.set(absl::StrCat("w", i), u8, {1 << 20}, bytes_of(data)).ok());
   CHECK(weights.buffer_count() == 1);

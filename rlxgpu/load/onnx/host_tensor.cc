@@ -305,7 +305,7 @@ Status check_range(const HostTensor& tensor) {
   return {};
 }
 
-Result<std::vector<std::byte>> carried(const HostTensor& tensor) {
+Result<std::vector<std::byte>> to_device_bytes(const HostTensor& tensor) {
   const ElementType type = tensor.type();
   const std::optional<DType> carrier = carrier_of(type);
   if (!carrier) return absl::UnimplementedError(absl::StrCat("no type of the device stands for ", name_of(type)));
@@ -333,7 +333,7 @@ Result<std::vector<std::byte>> carried(const HostTensor& tensor) {
   return bytes;
 }
 
-HostTensor widened(ElementType type, std::vector<int64_t> shape, std::span<const std::byte> bytes) {
+HostTensor from_device_bytes(ElementType type, std::vector<int64_t> shape, std::span<const std::byte> bytes) {
   int64_t count = 1;
   for (const int64_t extent : shape) count *= extent;
   const DType carrier = carrier_of(type).value_or(DType::u8);

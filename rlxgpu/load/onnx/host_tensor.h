@@ -1,7 +1,7 @@
 // HostTensor: a tensor as an ONNX file holds it, in memory of the host; ElementType: ONNX's element types.
 //
 //   HostTensor t = HostTensor::of_integers(ElementType::i64, {2}, {3, 4});
-//   Result<std::vector<std::byte>> bytes = carried(t);         // as the device holds it: two i32
+//   Result<std::vector<std::byte>> bytes = to_device_bytes(t);         // as the device holds it: two i32
 //
 // The device has fewer types than ONNX. Each ONNX type has a carrier, the DType that stands for it on the device:
 // i64 and i16 are carried as i32, u64 and u16 as u32, f64 as f32, 4-bit and 2-bit integers as i8 or u8, and the small
@@ -103,9 +103,9 @@ uint64_t packed_bytes(ElementType type, int64_t count);
 // An integer of 64 bits that the carrier does not hold is an error.
 Status check_range(const HostTensor& tensor);
 // Elements in the storage layout of the carrier, after that check.
-Result<std::vector<std::byte>> carried(const HostTensor& tensor);
+Result<std::vector<std::byte>> to_device_bytes(const HostTensor& tensor);
 // The way back; `bytes` hold all elements in the carrier's storage layout.
-HostTensor widened(ElementType type, std::vector<int64_t> shape, std::span<const std::byte> bytes);
+HostTensor from_device_bytes(ElementType type, std::vector<int64_t> shape, std::span<const std::byte> bytes);
 
 // The elements that have the same place in a shape of as many extents, each of them greater or less: zeros are added at
 // the ends of axes, or ends are left out. Of types whose elements are whole bytes.

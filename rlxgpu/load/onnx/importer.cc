@@ -95,7 +95,7 @@ Tensor Importer::place(const Value& value) {
     }
     return placed = shared;
   }
-  Result<std::vector<std::byte>> bytes = carried(elements);
+  Result<std::vector<std::byte>> bytes = to_device_bytes(elements);
   if (!bytes.ok()) throw Refusal{true, std::string(bytes.status().message())};
   std::vector<uint32_t> words(bytes->size() / 4);
   std::copy(bytes->begin(), bytes->end(), reinterpret_cast<std::byte*>(words.data()));

@@ -96,7 +96,7 @@ const Port* Model::find_input(std::string_view name) const { return find(inputs,
 const Port* Model::find_output(std::string_view name) const { return find(outputs, name); }
 
 Status upload(const Parameter& parameter, const Weights& weights) {
-  Result<std::vector<std::byte>> bytes = carried(parameter.elements);
+  Result<std::vector<std::byte>> bytes = to_device_bytes(parameter.elements);
   if (!bytes.ok())
     return absl::InvalidArgumentError(absl::StrCat("weight \"", parameter.name, "\": ", bytes.status().message()));
   bytes->resize(storage_bytes(*carrier_of(parameter.elements.type()), parameter.elements.count()));
@@ -110,7 +110,7 @@ Status Model::upload(const Weights& weights) const {
     const uint64_t bytes = storage_bytes(*carrier_of(parameter.elements.type()), parameter.elements.count());
     expected += (bytes + 255) / 256 * 256;
   }
-  weights.expect(expected);
+  weights.reserve(expected);
   for (const Parameter& parameter : parameters) {
     if (Status status = onnx::upload(parameter, weights); !status.ok()) return status;
   }
@@ -180,7 +180,7 @@ Status Session::set(std::string_view name, const HostTensor& elements) {
         absl::StrCat("input \"", name, "\" decides shapes: load the model again with its new elements"));
   }
   if (executable_.count(port->graph_name) < 0) return {};  // nothing reads it
-  Result<std::vector<std::byte>> bytes = carried(elements);
+  Result<std::vector<std::byte>> bytes = to_device_bytes(elements);
   if (!bytes.ok()) return absl::InvalidArgumentError(absl::StrCat("input \"", name, "\": ", bytes.status().message()));
   return executable_.set_elements(port->graph_name, *carrier_of(port->type), elements.count(), bytes->data());
 }
@@ -199,7 +199,7 @@ Result<HostTensor> Session::get(std::string_view name) {
     if (Status status = executable_.get_elements(port->count_name, i32, 1, &found); !status.ok()) return status;
     cut(bytes, shape, port->count_axis, found, dtype);
   }
-  return widened(port->type, shape, bytes);
+  return from_device_bytes(port->type, shape, bytes);
 }
 
 }  // namespace rlxgpu::onnx

@@ -1,4 +1,4 @@
-// run_apart: a run whose steps are timed or looked at one by one, as switches.h asks.
+// run_by_step: a run whose steps are timed or looked at one by one, as switches.h asks.
 #include <unistd.h>
 
 #include <algorithm>
@@ -154,7 +154,7 @@ absl::Status look_at_step(EngineState& engine, size_t i, bool& nan_found) {
 
 }  // namespace
 
-absl::Status run_apart(EngineState& engine) {
+absl::Status run_by_step(EngineState& engine) {
   const bool traced = !switches().trace.empty() && engine.device->timestamps, looks = switches().reads_steps();
   std::vector<uint64_t> stamps;
   const double begin_us = now_us();

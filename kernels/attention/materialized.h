@@ -1,7 +1,7 @@
-// The variant "three" of attention: scores, weights and the sum of values in three kernels with a matrix of scores
+// The variant "materialized" of attention: scores, weights and the sum of values in three kernels with a matrix of scores
 // between them. Faster on CPUs while that matrix stays small: both products run without barriers from registers.
-#ifndef KERNELS_ATTENTION_THREE_H_
-#define KERNELS_ATTENTION_THREE_H_
+#ifndef KERNELS_ATTENTION_MATERIALIZED_H_
+#define KERNELS_ATTENTION_MATERIALIZED_H_
 
 #include <cstdint>
 
@@ -23,7 +23,7 @@ inline constexpr KernelFile kAttentionValuesFile(
 // into a few sets of a CPU's cache.
 constexpr int64_t attention_pitch(const AttentionSizes& sizes) { return (ceil_div(sizes.keys.extent, 16) | 1) * 4; }
 
-constexpr void attention_three_emit(Emit& e) {
+constexpr void attention_materialized_emit(Emit& e) {
   using namespace attention_internal;  // NOLINT: what it shares with streaming
   const AttentionAttrs attrs(e.call().attrs);
   const AttentionSizes sizes(e.call());
@@ -98,19 +98,19 @@ constexpr void attention_three_emit(Emit& e) {
       .grid(grid.row, grid.rows);
 }
 
-constexpr bool attention_three_accepts(const Call& call, const Target& target) {
+constexpr bool attention_materialized_accepts(const Call& call, const Target& target) {
   const AttentionSizes sizes(call);
   const int64_t scores = sizes.batches * sizes.heads * sizes.queries.extent * attention_pitch(sizes) * 16;
   return target.subgroups && scores <= static_cast<int64_t>(target.max_binding_bytes);
 }
 // On CPUs: enough rows for the keys in registers to pay, and scores of 64 MiB at most.
-constexpr bool attention_three_prefers(const Call& call, const Target& target) {
+constexpr bool attention_materialized_prefers(const Call& call, const Target& target) {
   const AttentionSizes sizes(call);
   return target.adapter_class == AdapterClass::software && sizes.rows() >= 32 &&
-         attention_three_accepts(call, target) &&
+         attention_materialized_accepts(call, target) &&
          sizes.batches * sizes.heads * sizes.queries.extent * sizes.keys.extent <= (int64_t{16} << 20);
 }
 
 }  // namespace rlxgpu
 
-#endif  // KERNELS_ATTENTION_THREE_H_
+#endif  // KERNELS_ATTENTION_MATERIALIZED_H_

@@ -1,6 +1,6 @@
 // What comes from outside and many files of load/ and tools/ include, for clang to read once (precompiled.bzl).
-#ifndef RLXGPU_OUTSIDE_H_
-#define RLXGPU_OUTSIDE_H_
+#ifndef RLXGPU_PRECOMPILED_HEADERS_H_
+#define RLXGPU_PRECOMPILED_HEADERS_H_
 
 #include <algorithm>
 #include <cmath>
@@ -25,4 +25,4 @@
 #include "absl/strings/str_split.h"
 #include "nlohmann/json.hpp"
 
-#endif  // RLXGPU_OUTSIDE_H_
+#endif  // RLXGPU_PRECOMPILED_HEADERS_H_

@@ -1,6 +1,6 @@
 // What comes from outside and most files of runtime/ include, for clang to read once (precompiled.bzl).
-#ifndef RLXGPU_RUNTIME_OUTSIDE_H_
-#define RLXGPU_RUNTIME_OUTSIDE_H_
+#ifndef RLXGPU_RUNTIME_PRECOMPILED_HEADERS_H_
+#define RLXGPU_RUNTIME_PRECOMPILED_HEADERS_H_
 
 #include <webgpu/webgpu_cpp.h>
 
@@ -25,4 +25,4 @@
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
 
-#endif  // RLXGPU_RUNTIME_OUTSIDE_H_
+#endif  // RLXGPU_RUNTIME_PRECOMPILED_HEADERS_H_
