@@ -98,10 +98,8 @@ fn put(part : vec4f, batch : u32, kv_head : u32, r : u32, column : u32) {
     if (kVSize % 4u == 0u) {
       y_put4(at, u);
     } else {
-      y_put(at, u.x);
-      if (column + 1u < kVSize) { y_put(at + 1u, u.y); }
-      if (column + 2u < kVSize) { y_put(at + 2u, u.z); }
-      if (column + 3u < kVSize) { y_put(at + 3u, u.w); }
+      // One by one: not four stores, for which LLVM 21 keeps a register of ones that it loses (docs/drivers.md).
+      for (var e = 0u; e < min(4u, kVSize - column); e++) { y_put(at + e, u[e]); }
     }
   }
 }

@@ -57,18 +57,20 @@ fn add(sums : ptr<function, Sums>, at : u32, v : array<Four, 4>) {
   }
 }
 
-fn put(sum : Four, batch : u32, m : u32, n : u32) {
-  let at = (batch * kM + m) * kN + n;
-  if (m >= kM || n >= kN) { return; }
-  if (kN % 4u == 0u) {
-    y_put4(at, sum);
-  } else {
-    y_put(at, sum.x);
-    if (n + 1u < kN) { y_put(at + 1u, sum.y); }
-    if (n + 2u < kN) { y_put(at + 2u, sum.z); }
-    if (n + 3u < kN) { y_put(at + 3u, sum.w); }
-  }
+//#if RAGGED
+// Rows that are no whole vectors are stored by a loop that finds them here; each lane reads what it wrote itself. Stores
+// unrolled from registers need so many of them at once that LLVM 21 loses one (docs/drivers.md), and take long to compile.
+var<workgroup> kept : array<Four, kRows * 8u>;
+fn put_row(batch : u32, m : u32, n : u32, row : u32, lane : u32) {
+  let sum = kept[row * 8u + lane];
+  let at = (batch * kM + m + row) * kN + n;
+  for (var e = 0u; n < kN && e < min(4u, kN - n); e++) { y_put(at + e, sum[e]); }
 }
+//#else
+fn put(sum : Four, batch : u32, m : u32, n : u32) {
+  if (m < kM && n < kN) { y_put4((batch * kM + m) * kN + n, sum); }
+}
+//#end
 
 // Where the window at a place begins, in its group of x.
 fn begin(place : u32) -> u32 {
@@ -106,11 +108,21 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) l
   }
   if (tile >= kTiles) { return; }
   let m = tile_m * kRows;
+//#if RAGGED
+  for (var i = 0u; i < kRows / 4u; i++) {
+    kept[32u * i + lane] = sums[i][0];
+    kept[32u * i + 8u + lane] = sums[i][1];
+    kept[32u * i + 16u + lane] = sums[i][2];
+    kept[32u * i + 24u + lane] = sums[i][3];
+  }
+  for (var row = 0u; row < min(kRows, kM - m); row++) { put_row(batch, m, n, row, lane); }
+//#else
   for (var i = 0u; i < kRows / 4u; i++) {
     put(sums[i][0], batch, m + 4u * i, n);
     put(sums[i][1], batch, m + 4u * i + 1u, n);
     put(sums[i][2], batch, m + 4u * i + 2u, n);
     put(sums[i][3], batch, m + 4u * i + 3u, n);
   }
+//#end
 }
 //)wgsl"

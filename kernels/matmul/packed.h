@@ -181,7 +181,8 @@ constexpr void emit(Emit& e, const MatmulLayout& layout, const Tiling& tiling, c
       .number("kGridRow", grid.row)
       .raw("a", a)
       .raw("b", b)
-      .flag("GATED", gated);
+      .flag("GATED", gated)
+      .flag("RAGGED", layout.n % 4 != 0);
   if (gated) dispatch.raw("u", up);
   give_functions(dispatch, gate.functions);
   dispatch.slot("up", gated ? std::string_view() : "fn up(i : u32) -> vec4f { return vec4f(); }")

@@ -88,21 +88,25 @@ fn add(sums : ptr<function, Sums>, ups : ptr<function, Sums>, at : u32, bt : u32
   }
 }
 
-fn put(products : vec4f, ups : vec4f, batch : u32, m : u32, n : u32) {
-  var sum = products;
-  if (kGated) { sum = gate(products, ups); }
-  let at = (batch * kM + m) * kN + n;
-  if (m < kM && n < kN) {
-    if (kN % 4u == 0u) {
-      y_put4(at, vec4<Result>(sum));
-    } else {
-      y_put(at, Result(sum.x));
-      if (n + 1u < kN) { y_put(at + 1u, Result(sum.y)); }
-      if (n + 2u < kN) { y_put(at + 2u, Result(sum.z)); }
-      if (n + 3u < kN) { y_put(at + 3u, Result(sum.w)); }
-    }
-  }
+fn result(products : vec4f, ups : vec4f) -> vec4f {
+  if (kGated) { return gate(products, ups); }
+  return products;
 }
+
+//#if RAGGED
+// Rows that are no whole vectors are stored by a loop that finds them here; each lane reads what it wrote itself. Stores
+// unrolled from registers need so many of them at once that LLVM 21 loses one (docs/drivers.md), and take long to compile.
+var<workgroup> kept : array<vec4f, kRows * 8u>;
+fn put_row(batch : u32, m : u32, n : u32, row : u32, lane : u32) {
+  let sum = kept[row * 8u + lane];
+  let at = (batch * kM + m + row) * kN + n;
+  for (var e = 0u; n < kN && e < min(4u, kN - n); e++) { y_put(at + e, Result(sum[e])); }
+}
+//#else
+fn put(products : vec4f, ups : vec4f, batch : u32, m : u32, n : u32) {
+  if (m < kM && n < kN) { y_put4((batch * kM + m) * kN + n, vec4<Result>(result(products, ups))); }
+}
+//#end
 
 @compute @workgroup_size(8)
 fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) lane : u32,
@@ -125,11 +129,21 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) l
   let m = tile_m * kRows;
   let n = tile_n * 32u + lane * 4u;
   if (tile >= kTiles) { return; }
+//#if RAGGED
+  for (var i = 0u; i < kRows / 4u; i++) {
+    kept[32u * i + lane] = result(sums[i][0], ups[i][0]);
+    kept[32u * i + 8u + lane] = result(sums[i][1], ups[i][1]);
+    kept[32u * i + 16u + lane] = result(sums[i][2], ups[i][2]);
+    kept[32u * i + 24u + lane] = result(sums[i][3], ups[i][3]);
+  }
+  for (var row = 0u; row < min(kRows, kM - m); row++) { put_row(batch, m, n, row, lane); }
+//#else
   for (var i = 0u; i < kRows / 4u; i++) {
     put(sums[i][0], ups[i][0], batch, m + 4u * i, n);
     put(sums[i][1], ups[i][1], batch, m + 4u * i + 1u, n);
     put(sums[i][2], ups[i][2], batch, m + 4u * i + 2u, n);
     put(sums[i][3], ups[i][3], batch, m + 4u * i + 3u, n);
   }
+//#end
 }
 //)wgsl"

@@ -40,14 +40,17 @@ class Shaker {
     for (Array* result : call.results) finish(*result, error);
   }
 
-  // Every float a little off: by chance a little or as far as possible.
+  // Every float a little off: by chance a little or as far as possible. Parts of a complex number are off by the size
+  // of the number, since they are computed from both parts of others.
   Array shake(const Array& array, double ulps, double absolute) {
     Array result = array;
     if (!is_real_or_complex(array.dtype)) return result;
     const bool far = coin();
-    for (double& element : result.data) {
+    for (size_t i = 0; i < result.data.size(); ++i) {
       const double by = far ? (coin() ? 1.0 : -1.0) : 2 * unit() - 1;
-      if (std::isfinite(element)) element += by * (ulps * 0x1p-23 * std::fabs(element) + absolute);
+      const std::vector<double>& x = array.data;
+      const double size = array.dtype == c64 ? std::hypot(x[i & ~size_t{1}], x[i | 1]) : std::fabs(x[i]);
+      if (std::isfinite(size)) result.data[i] += by * (ulps * 0x1p-23 * size + absolute);
     }
     return result;
   }
