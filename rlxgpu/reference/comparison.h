@@ -44,10 +44,12 @@ struct Comparison {
   };
   size_t count = 0, wrong = 0;
   size_t unsure = 0;           // elements that a rounding may turn into something else
+  size_t undefined = 0;        // elements that are NaN by the reference and a number here: not compared
   Element worst;               // the furthest beyond its bound, or the nearest to it
   std::vector<Element> first;  // of the wrong ones
 
   bool right() const { return wrong == 0; }
+  bool nothing_compared() const { return count > 0 && undefined == count; }
   std::string text() const;
 };
 
@@ -94,7 +96,7 @@ class Comparer {
     for (size_t i = 0; i < result.count; ++i) {
       const double by = distance(got.data[i], exact_.data[i]), bound = bound_of(i, deviation_[i]);
       if (std::isnan(exact_.data[i]) && !samples_.empty() && by > 0) {  // WGSL lets drivers reckon that there is no NaN
-        ++result.unsure;
+        ++result.undefined;
         continue;
       }
       result.unsure += jumps(i);

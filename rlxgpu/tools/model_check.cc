@@ -101,10 +101,15 @@ bool check_outputs(ModelReference& reference, const onnx::HostTensors& got, std:
   bool right = true;
   for (size_t k = 0; k < model.outputs.size(); ++k) {
     const reference::Comparison& output = compared[k];
-    right = right && output.right();
+    right = right && output.right() && !output.nothing_compared();
     out << absl::StrFormat("check     %s differs from the double reference by %.1e where rounding explains %.1e: %s",
                            model.outputs[k].name, std::abs(output.worst.got - output.worst.expected),
-                           output.worst.bound, output.right() ? "right" : absl::StrCat("WRONG in ", output.text()));
+                           output.worst.bound,
+                           !output.right()             ? absl::StrCat("WRONG in ", output.text())
+                           : output.nothing_compared() ? "NOT COMPARED"
+                                                       : "right");
+    if (output.undefined > 0)
+      out << absl::StrFormat(" (NaN by the reference, hence not compared: %d of %d)", output.undefined, output.count);
     if (output.unsure > 0)
       out << absl::StrFormat(" (elements that jump by rounding: %d of %d)", output.unsure, output.count);
     out << "\n";

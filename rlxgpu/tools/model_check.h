@@ -36,7 +36,8 @@ class ModelReference {
   std::vector<reference::Arrays> samples_;
 };
 
-// True when every output is what it must be, as far as rounding explains the difference.
+// True when every output is what it must be, as far as rounding explains the difference. An output that is NaN throughout
+// by the reference, but not here, cannot be compared: that is said, and is no success.
 bool check_outputs(ModelReference& reference, const onnx::HostTensors& got, std::ostream& out, std::ostream& err);
 
 // One run with verification (runtime/verify.h). Steps that are wrong are no error here; DataLoss is one of a program

@@ -229,7 +229,7 @@ TEST_CASE("what is made of single numbers is computed where it is read", "[compi
   const Program program = compiled([](Builder& g) {
     const Tensor places = iota(g, f32, 4) + g.scalar("n", f32);
     g.output("y", softmax(in(g, "x", {4, 4}) + places));
-    g.output("z", softmax(in(g, "z", {4, 4}) * places));
+    g.output("w", softmax(in(g, "z", {4, 4}) * places));
   });
   CHECK(steps_of(program) == "softmax+iota+add+add/f32/rows softmax+iota+add+mul/f32/rows");
 }

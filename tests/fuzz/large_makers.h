@@ -27,8 +27,9 @@ struct Image {
   int64_t pixels() const { return height * width; }
 };
 inline Image large_image(Generator& f) {
-  static constexpr Image kImages[] = {{7, 7},   {8, 8},   {9, 9},   {10, 10}, {12, 12}, {14, 14}, {14, 14}, {13, 17},
-                                      {16, 16}, {10, 25}, {20, 20}, {28, 28}, {32, 32}, {40, 40}, {56, 56}};
+  static constexpr Image kImages[] = {{7, 7},   {8, 8},   {9, 9},   {10, 10}, {12, 12}, {14, 14}, {14, 14},
+                                      {13, 17}, {13, 15}, {11, 19}, {16, 16}, {10, 25}, {17, 21}, {20, 20},
+                                      {27, 29}, {28, 28}, {32, 32}, {40, 40}, {56, 56}};
   return f.random.pick(kImages);
 }
 inline int64_t large_rows(Generator& f) {

@@ -165,5 +165,32 @@ TEST_CASE("a NaN is wrong where a number is expected") {
   CHECK(compare(layer.got, layer.exact, layer.samples, 8).wrong == 1);
 }
 
+TEST_CASE("what is NaN by the reference is not compared with a number, and is counted apart") {
+  const double nan = std::nan("");
+  const Array exact = reference::array_of(f32, {3}, {1, nan, nan}), samples[] = {exact};
+  const Comparison some = compare(reference::array_of(f32, {3}, {1, 5, nan}), exact, samples, 8);
+  CHECK(some.right());
+  CHECK(some.undefined == 1);
+  CHECK_FALSE(some.nothing_compared());
+  const Array undefined = reference::array_of(f32, {1}, {nan}), none[] = {undefined};
+  CHECK(compare(reference::array_of(f32, {1}, {5}), undefined, none, 8).nothing_compared());
+}
+
+TEST_CASE("another number of elements is wrong") {
+  const Array exact = reference::array_of(f32, {3}, {1, 2, 3}), samples[] = {exact};
+  const Comparison compared = compare(reference::array_of(f32, {2}, {1, 2}), exact, samples, 8);
+  CHECK_FALSE(compared.right());
+  CHECK(compared.text() == "3 of 3 elements; first their number: 2, expected 3 within 0");
+}
+
+TEST_CASE("a part of a complex number may be off by what the number rounds to") {
+  const Array exact = reference::array_of(c64, {1}, {1, 0});
+  reference::Shaker shaker(1);
+  const std::vector<Array> samples = {shaker.shake(exact, 8, 0)};
+  CHECK(samples[0].data[1] != 0);
+  CHECK(compare(reference::array_of(c64, {1}, {1, 0x1p-24}), exact, samples, 8).right());
+  CHECK_FALSE(compare(reference::array_of(c64, {1}, {1, 0x1p-12}), exact, samples, 8).right());
+}
+
 }  // namespace
 }  // namespace rlxgpu
