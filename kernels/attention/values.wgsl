@@ -98,7 +98,7 @@ fn put(part : vec4f, batch : u32, kv_head : u32, r : u32, column : u32) {
     if (kVSize % 4u == 0u) {
       y_put4(at, u);
     } else {
-      // One by one: not four stores, for which LLVM 21 keeps a register of ones that it loses (docs/drivers.md).
+      // A loop: fewer values are alive at once than with four stores, which LLVM 21 may lose (docs/drivers.md).
       for (var e = 0u; e < min(4u, kVSize - column); e++) { y_put(at + e, u[e]); }
     }
   }
