@@ -1,6 +1,6 @@
 /*/**/R"wgsl(*/
-// Many rows of x times rows of packed blocks: one workgroup owns 64 x 64 elements of the result and walks along k, staging
-// x, and w unpacked. Each invocation computes 4 x 4 elements, 16 apart in both directions.
+// Many rows of x times rows of packed blocks: one workgroup owns 64 x 64 elements of the result and walks along k,
+// staging x, and w unpacked. Each invocation computes 4 x 4 elements, 16 apart in both directions.
 //#params
 const kM = 64u;
 const kN = 64u;

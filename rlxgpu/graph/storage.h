@@ -117,7 +117,8 @@ constexpr float mxfp4(const uint8_t* b, int j) {
 inline constexpr char kPairOf[] = R"(fn pair_of(p : u32, s : u32) -> vec2f {
   if (s < 4u) { return vec2f(f32(byte_at(p + s) & 63u), f32(byte_at(p + s + 4u) & 63u)); }
   let low = byte_at(p + s + 4u);
-  return vec2f(f32((low & 15u) | ((byte_at(p + s - 4u) >> 6u) << 4u)), f32((low >> 4u) | ((byte_at(p + s) >> 6u) << 4u)));
+  let high = vec2u(byte_at(p + s - 4u), byte_at(p + s)) >> vec2u(6u);
+  return vec2f(vec2u(low & 15u, low >> 4u) | (high << vec2u(4u)));
 }
 )";
 inline constexpr std::string_view kUnpackQ4_0 = R"(fn unpack4(b : u32, j : u32) -> vec4f {
@@ -206,7 +207,7 @@ inline constexpr std::string_view kUnpackMxfp4 = R"(
 const kFp4 = array<f32, 16>(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
 fn unpack4(b : u32, j : u32) -> vec4f {
   let e = byte_at(b);
-  let small = e < 2u;  // a scale below the normal numbers, which adapters flush: an eighth of the code, eight times the scale
+  let small = e < 2u;  // adapters flush a scale below the normal numbers: take it eight times, and codes an eighth
   let scale = bitcast<f32>(select(max(e, 1u) - 1u, e + 2u, small) << 23u);
   let q = unpack4xU8((word_at(b + 1u + (j & 15u)) >> (j / 16u * 4u)) & 0x0f0f0f0fu);
   return vec4f(kFp4[q.x], kFp4[q.y], kFp4[q.z], kFp4[q.w]) * select(1.0f, 0.125f, small) * scale;
