@@ -13,19 +13,34 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "rlxgpu/executable.h"
 
 namespace rlxgpu {
 
+// One that was moved from is a graph with an error, which its executable says.
 class DynamicGraph {
  public:
+  DynamicGraph() = default;
+  DynamicGraph(DynamicGraph&& other) : builder_(other.give_away()) {}
+  DynamicGraph& operator=(DynamicGraph&& other) {
+    if (this != &other) builder_ = other.give_away();
+    return *this;
+  }
+
   Builder* operator->() { return builder_.get(); }
   Builder& operator*() { return *builder_; }
   const Graph& graph() const { return builder_->graph(); }
 
  private:
+  std::unique_ptr<Builder> give_away() {
+    auto empty = std::make_unique<Builder>();
+    empty->fail(Site(), "this DynamicGraph was moved from");
+    return std::exchange(builder_, std::move(empty));
+  }
+
   std::unique_ptr<Builder> builder_ = std::make_unique<Builder>();  // tensors point to it: it must not move
 };
 
@@ -79,13 +94,13 @@ class Executable<DynamicGraph> {
   // A scalar or a run-time extent.
   Status set(std::string_view name, double value) {
     const int scalar = session_.find_scalar(name);
-    if (scalar < 0) return unknown("scalar", name);
+    if (scalar < 0) return session_.no_scalar(name);
     return session_.set_scalar(scalar, value);
   }
   // `count` elements in storage layout, of a type known only at run time.
   Status set_elements(std::string_view name, DType dtype, int64_t count, const void* data) {
     const int port = session_.find_port(name);
-    if (port < 0) return unknown("tensor", name);
+    if (port < 0) return session_.no_tensor(name);
     if (!internal::storable(dtype, session_.dtype(port))) return other_type(port, name, dtype);
     return session_.set(port, session_.dtype(port), count, data);
   }
@@ -93,12 +108,12 @@ class Executable<DynamicGraph> {
   // From now on the input, output, weight or state is this memory: see Engine::bind.
   Status bind(std::string_view name, const DeviceTensor& tensor) {
     const int port = session_.find_port(name);
-    return port < 0 ? unknown("tensor", name) : session_.bind(port, tensor);
+    return port < 0 ? session_.no_tensor(name) : session_.bind(port, tensor);
   }
   // A handle to the memory that it has now.
   Result<DeviceTensor> tensor(std::string_view name) const {
     const int port = session_.find_port(name);
-    if (port < 0) return unknown("tensor", name);
+    if (port < 0) return session_.no_tensor(name);
     return session_.tensor(port);
   }
 
@@ -109,14 +124,14 @@ class Executable<DynamicGraph> {
   template <typename T>
   Result<std::vector<T>> get(std::string_view name) {
     const int port = session_.find_port(name);
-    if (port < 0) return unknown("tensor", name);
+    if (port < 0) return session_.no_tensor(name);
     std::vector<T> elements(static_cast<size_t>(session_.count(port)));
     if (Status status = get_elements(name, internal::storage_of<T>(), static_cast<int64_t>(elements.size()), elements.data()); !status.ok()) return status;
     return elements;
   }
   Status get_elements(std::string_view name, DType dtype, int64_t count, void* data) {
     const int port = session_.find_port(name);
-    if (port < 0) return unknown("tensor", name);
+    if (port < 0) return session_.no_tensor(name);
     if (!internal::storable(dtype, session_.dtype(port))) return other_type(port, name, dtype);
     return session_.get(port, session_.dtype(port), count, data);
   }
@@ -129,9 +144,6 @@ class Executable<DynamicGraph> {
   Engine& engine() { return session_.engine(); }
 
  private:
-  static Status unknown(std::string_view what, std::string_view name) {
-    return not_found("the graph has no " + std::string(what) + " \"" + std::string(name) + "\"");
-  }
   Status other_type(int port, std::string_view name, DType dtype) const {
     return invalid_argument("\"" + std::string(name) + "\" holds " + std::string(name_of(session_.dtype(port))) + ", not " + std::string(name_of(dtype)));
   }

@@ -6,8 +6,8 @@
 //   mlp.run();                            // type does not compile
 //   Result<std::vector<float>> y = mlp.get<"y">();       // or absl::StatusOr<std::vector<float>>
 //
-// run() submits and returns; get() waits. An error of set() or of the constructor is kept and returned
-// by the next get() or status(): nothing is lost by not looking. For a graph that is only known at run
+// run() submits and returns; get() waits. An error of set() fails the next run, its Run and every get() until a run has
+// gone well; an error of the constructor fails all of them: nothing is lost by not looking. For a graph that is only known at run
 // time see dynamic.h. Thread-compatible; objects may be destroyed in any order.
 //
 // Executable<Mlp> uses all that the device offers, what the tuner found on it (tuner.h) and what switches force
@@ -138,7 +138,7 @@ class Executable {
   };
 
   // Submits one run and returns. Several may be in flight.
-  TypedRun run(const RunOptions& options = {}) { return broken_.ok() ? TypedRun(session_.run(options)) : TypedRun(); }
+  TypedRun run(const RunOptions& options = {}) { return TypedRun(broken_.ok() ? session_.run(options) : internal::failed_run(broken_, options)); }
   // Records one run into an encoder of the caller's: see Engine::encode.
   Status encode(const wgpu::CommandEncoder& encoder) { return broken_.ok() ? session_.engine().encode(encoder) : broken_; }
 

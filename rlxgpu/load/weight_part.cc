@@ -22,7 +22,15 @@ enum class Needs : uint8_t { nothing, weights, inputs };
 class Copier {
  public:
   Copier(const Graph& from, Builder& to, const std::map<int32_t, std::string>& known)
-      : from_(from), to_(to), known_(known) {}
+      : from_(from), to_(to), known_(known) {
+    for (const int32_t scalar : from.scalars) {  // all of them, in order: shapes know them by their number
+      const Node& node = from.node(scalar);
+      const auto most = from.attributes(node);
+      const std::string_view name = from.name(node.name);
+      taken_[node.results.first] = most.empty() ? to.scalar(name, from.value(node.results.first).dtype, node.site)
+                                                : to.extent_value(to.extent(name, most[0], node.site));
+    }
+  }
 
   Tensor take(int32_t value) {
     if (const auto found = taken_.find(value); found != taken_.end()) return found->second;
@@ -39,8 +47,7 @@ class Copier {
         return taken_[value] = to_.param(name, type.dtype, type.shape, node.site);
       case NodeKind::state:
         return taken_[value] = to_.state(name, type.dtype, type.shape, node.site);
-      case NodeKind::scalar:
-        return taken_[value] = to_.scalar(name, type.dtype, node.site);
+      case NodeKind::scalar:  // taken by the constructor
       case NodeKind::constant:
         return taken_[value] = to_.constant(
                    type.dtype, type.shape,

@@ -218,19 +218,31 @@ Status Engine::set_scalar(int scalar, uint32_t word) {
   return absl::OkStatus();
 }
 
+Run internal::failed_run(const Status& why, const RunOptions& options) {
+  auto run = std::make_shared<RunState>(nullptr);
+  run->submitted = why;
+  if (options.on_done) options.on_done(why);
+  return Run(std::move(run));
+}
+
+Run Engine::fail(const Status& why, const RunOptions& options) {
+  if (!state_) return internal::failed_run(no_engine(), options);
+  state_->last = why;
+  state_->last_run = nullptr;
+  return internal::failed_run(why, options);
+}
+
 Run Engine::run(const RunOptions& options) {
-  auto run = std::make_shared<internal::RunState>(state_ ? state_->device : nullptr);
-  if (!state_) {
-    run->submitted = no_engine();
-  } else {
-    run->ports = state_->ports;
-    for (const internal::EngineScalar& scalar : state_->scalars) {
-      if (state_->dynamic) run->extents.push_back(scalar.word);
-    }
-    run->submitted = internal::submit(*state_, options, run);
-    state_->last = run->submitted;
-    state_->last_run = run;
+  if (!state_) return internal::failed_run(no_engine(), options);
+  auto run = std::make_shared<internal::RunState>(state_->device);
+  run->ports = state_->ports;
+  for (const internal::EngineScalar& scalar : state_->scalars) {
+    if (state_->dynamic) run->extents.push_back(scalar.word);
   }
+  run->submitted = internal::submit(*state_, options, run);
+  state_->last = run->submitted;
+  state_->last_run = run;
+  state_->ran = state_->ran || run->submitted.ok();
   if (options.on_done && run->submitted.ok()) {
     run->device->done_thread->add(run, options.on_done);
   } else if (options.on_done) {
@@ -245,6 +257,7 @@ Status Engine::encode(const wgpu::CommandEncoder& encoder) {
   if (absl::Status status = state_->refresh(); !status.ok()) return status;
   state_->last = absl::OkStatus();
   state_->last_run = nullptr;
+  state_->ran = true;
   internal::record(*state_, encoder);
   return absl::OkStatus();
 }
@@ -258,6 +271,10 @@ Status Engine::get_output(int port, std::span<std::byte> out) {
   const absl::Status fits =
       internal::check_bytes(absl::StrCat(state_->label, ": port \"", output.name, "\""), output.type, out.size());
   if (!fits.ok()) return fits;
+  if (output.role == BufferRole::output && !state_->ran && !is_bound(port)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(state_->label, ": output \"", output.name, "\" is read before any run"));
+  }
   if (switches().no_read_back) {
     std::fill(out.begin(), out.end(), std::byte{0});
     return Device(state_->device).wait_idle();

@@ -62,6 +62,11 @@ struct RunOptions {
   std::function<void(const Status&)> on_done = {};
 };
 
+namespace internal {
+// A run that never came to a submit; options.on_done is called at once.
+Run failed_run(const Status& why, const RunOptions& options);
+}  // namespace internal
+
 struct StepProfile {
   std::string label;
   double seconds = 0;           // on the device
@@ -104,9 +109,13 @@ class Engine {
   // Submits one run. Never blocks, except that at most 128 runs are in flight. What goes wrong is in the Run, and in
   // the next get_output().
   Run run(const RunOptions& options = {});
+  // A run that is not submitted, for this reason: what a run after a failed set is. get_output() says so, too, until
+  // the next run.
+  Run fail(const Status& why, const RunOptions& options = {});
 
   // An output (or any other port) as the last run left it; waits. Runs copy small outputs, and those that were read
-  // after earlier runs, aside in their own submit; another one is read by a submit of its own.
+  // after earlier runs, aside in their own submit; another one is read by a submit of its own. Before any run an
+  // output that is not bound is a FailedPrecondition.
   Status get_output(int port, std::span<std::byte> out);
 
   // From now on the port is this memory; nothing is copied. The tensor has the port's type and shape (run-time extents

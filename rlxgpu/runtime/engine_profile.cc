@@ -72,6 +72,7 @@ Result<std::vector<StepProfile>> Engine::profile() {
   if (absl::Status status = engine.check(); !status.ok()) return status;
   if (absl::Status status = engine.refresh(); !status.ok()) return status;
   engine.last_run = nullptr;  // outputs are of this run now
+  engine.ran = true;
   std::vector<uint64_t> stamps;
   if (absl::Status status = internal::time_steps(engine, 0, engine.steps.size(), stamps); !status.ok()) return status;
   std::vector<StepProfile> profiles;

@@ -123,6 +123,7 @@ struct EngineState {
   std::vector<WrittenTensor> tensors;    // of the program, for the checker
   ProgressCallback verify_progress;
 
+  bool ran = false;                    // or was recorded: outputs mean something
   absl::Status last;                   // of run(): why the last one was not submitted
   std::shared_ptr<RunState> last_run;  // what get_output reads, if it was copied
   std::deque<std::shared_ptr<RunState>> in_flight;

@@ -42,6 +42,15 @@ int find(const internal::RunState& run, std::string_view name) {
   return -1;
 }
 
+// "\"y\", \"z\""
+std::string outputs_of(const internal::RunState& run) {
+  std::string text;
+  for (const internal::EnginePort& port : *run.ports) {
+    if (port.role == BufferRole::output) absl::StrAppend(&text, text.empty() ? "" : ", ", "\"", port.name, "\"");
+  }
+  return text;
+}
+
 Shape current_shape(const internal::RunState& run, const Shape& built) {
   return internal::present_shape(built, [&](int symbol) { return run.extents[static_cast<size_t>(symbol)]; });
 }
@@ -75,7 +84,8 @@ Status Run::get_elements(std::string_view name, DType dtype, int64_t count, void
   if (!state_) return no_run();
   if (absl::Status status = state_->wait(); !status.ok()) return status;
   const int port = find(*state_, name);
-  if (port < 0) return absl::NotFoundError(absl::StrCat("the run has no output \"", name, "\""));
+  if (port < 0)
+    return absl::NotFoundError(absl::StrCat("the run has no output \"", name, "\"; it has ", outputs_of(*state_)));
   const TensorType& type = (*state_->ports)[static_cast<size_t>(port)].type;
   if (!internal::storable(dtype, type.dtype)) {
     return absl::InvalidArgumentError(

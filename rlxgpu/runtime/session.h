@@ -2,7 +2,8 @@
 // Executable is made of; use that.
 //
 // Data goes in and out without gaps, in the extents that hold at the time: of an input declared
-// {n, 768}, the first n rows. Calls that set something keep the first error for status() and run().
+// {n, 768}, the first n rows. An error that keep_error() was given fails the next run, and every get until a run has
+// gone well. Of a session that was moved from, every call is an error.
 #ifndef RLXGPU_RUNTIME_SESSION_H_
 #define RLXGPU_RUNTIME_SESSION_H_
 
@@ -35,7 +36,8 @@ class Session {
   static Result<Session> create(const Device& device, const ProgramView& program,
                                 std::span<const std::string_view> kernels, const EngineOptions& options);
 
-  // Index of the input, weight, state, output or scalar of that name, or -1.
+  // Index of the input, weight, state, output or scalar of that name, or -1, of which the calls below say that it is
+  // none.
   int find_port(std::string_view name) const;
   int find_scalar(std::string_view name) const;
 
@@ -50,14 +52,19 @@ class Session {
 
   // The port is this memory from now on, or a handle to the memory it has: see Engine::bind.
   Status bind(int port, const DeviceTensor& tensor) { return engine_.bind(port, tensor); }
+  // Why there is none of this name: lists those that there are.
+  Status no_tensor(std::string_view name) const;
+  Status no_scalar(std::string_view name) const;
   Result<DeviceTensor> tensor(int port) const { return engine_.tensor(port); }
 
   Run run(const RunOptions& options = {});
   Engine& engine() { return engine_; }
-  // The first error of a set() that nobody has looked at; cleared by reading it.
+  // The first error of a set() that nobody has looked at; after that it fails no run.
   Status take_error();
   void keep_error(const Status& status) {
-    if (error_.ok()) error_ = status;
+    if (status.ok()) return;
+    if (pending_.ok()) pending_ = status;
+    if (unread_.ok()) unread_ = status;
   }
 
  private:
@@ -73,11 +80,13 @@ class Session {
   };
   Shape current_shape(const Shape& built) const;
   Status check_access(int port, DType dtype, int64_t count) const;
+  bool has(int port) const { return port >= 0 && static_cast<size_t>(port) < ports_.size(); }
 
   Engine engine_;
   std::vector<PortInfo> ports_;
   std::vector<ScalarInfo> scalars_;
-  Status error_;
+  Status pending_;  // fails the next run
+  Status unread_;   // that no get() or take_error() has said
 };
 
 }  // namespace rlxgpu

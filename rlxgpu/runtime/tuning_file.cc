@@ -71,7 +71,9 @@ TuningData data_of(const Json& json) {
 class FileLock {
  public:
   explicit FileLock(const std::string& path) : file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
-    while (file_ >= 0 && flock(file_, LOCK_EX) != 0 && errno == EINTR) {
+    while (file_ >= 0 && !locked_) {
+      locked_ = flock(file_, LOCK_EX) == 0;
+      if (!locked_ && errno != EINTR) return;  // a file system without locks
     }
   }
   ~FileLock() {
@@ -79,10 +81,11 @@ class FileLock {
   }
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
-  bool ok() const { return file_ >= 0; }
+  bool ok() const { return locked_; }
 
  private:
   const int file_;
+  bool locked_ = false;
 };
 
 // The whole text, on disk when this returns true.

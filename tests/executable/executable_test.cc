@@ -179,7 +179,9 @@ TEST_CASE("every storage type goes in and out", "[gpu]") {
   check_reversed<std::complex<float>>(*exe, "c64", {{{1, 2}, {-3, 4}, {5, -6}, {7, 8}, {9, 1e30f}}});
 
   CHECK(exe->set("xi8", std::array<float, 5>{}).message() == "\"xi8\" holds i8, not f32");
-  CHECK(exe->set("nothing", std::array<float, 5>{}).message() == "the graph has no tensor \"nothing\"");
+  CHECK(exe->set("nothing", std::array<float, 5>{})
+            .message()
+            .starts_with("the graph has no tensor \"nothing\"; it has \"x"));
   CHECK(!exe->get<float>("yi8").ok());
 }
 

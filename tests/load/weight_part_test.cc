@@ -52,6 +52,21 @@ TEST_CASE("a graph without weights, or with run-time numbers, stays as it is", "
   CHECK(split_weights(dynamic.graph()).names.empty());
 }
 
+TEST_CASE("an extent keeps its largest value when weights are prepared", "[load]") {
+  DynamicGraph graph;
+  graph->scalar("unused", f32);
+  const Dim n = graph->extent("n", 4);
+  graph->output("y", graph->input("x", f32, {n}) + graph->param("w", f32, {1}));
+  const WeightPart part = split_weights(graph.graph());
+  const Graph& rest = part.rest.graph();
+  REQUIRE(rest.ok());
+  REQUIRE(rest.scalars.size() == 2);
+  const Node& extent = rest.node(rest.scalars[1]);
+  CHECK(rest.name(extent.name) == "n");
+  REQUIRE(rest.attributes(extent).size() == 1);
+  CHECK(rest.attributes(extent)[0] == 4);
+}
+
 TEST_CASE("prepared weights give the same results", "[load][gpu]") {
   const bool apart = GENERATE(false, true);  // with weights of their own
   const Device device = device_or_skip();

@@ -65,7 +65,7 @@ TEST_CASE("a run's outputs by name", "[gpu]") {
   CHECK(run.count("y") == 4);
   CHECK(run.count("x") == -1);
   CHECK(*run.get<float>("y") == Floats(4, 6));
-  CHECK(run.get<float>("z").status().message() == "the run has no output \"z\"");
+  CHECK(run.get<float>("z").status().message() == "the run has no output \"z\"; it has \"y\"");
   CHECK(run.get<int32_t>("y").status().message() == "\"y\" holds f32, not i32");
 }
 
