@@ -62,7 +62,7 @@ const kUnitsB = select(kTileN * kVectors, kTileN * kVectors / 2u, kBMode == 1u);
 const kMineA = (kUnitsA + kLanes - 1u) / kLanes;
 const kMineB = (kUnitsB + kLanes - 1u) / kLanes;
 const_assert kTileK % kFragK == 0u && kFragK % kPer == 0u;
-const_assert (kAMode != 1u && kBMode != 1u) || kPer == 8u;
+const_assert ((kAMode != 1u && kBMode != 1u) || kPer == 8u);
 const_assert (kTileM + kTileN) * kRow * 16u + kSubsM * kSubsN * kFragM * kFragN * 4u <= 16384u;  // default limit
 //#raw a
 @group(0) @binding(0) var<storage, read> a : array<AWords>;

@@ -26,7 +26,7 @@ fn steps() -> u32 { return 1u; }
 fn counted() -> u32 { return 1u; }
 //#end
 const_assert kLanes * kGroupRows <= 256u;  // invocations per workgroup, default limit
-const_assert (kLanes & (kLanes - 1u)) == 0u;
+const_assert ((kLanes & (kLanes - 1u)) == 0u);
 //#input x
 @group(0) @binding(0) var<storage, read> x : array<f32>;
 fn x_at(i : u32) -> f32 { return x[i]; }

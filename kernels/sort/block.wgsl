@@ -16,7 +16,7 @@ const kGridRow = 64u;    // workgroups in one row of the grid
 //#extents
 fn cols() -> u32 { return kCols; }
 //#end
-const_assert (kBlock & (kBlock - 1u)) == 0u && kBlock >= 2u && kBlock <= 1024u;
+const_assert ((kBlock & (kBlock - 1u)) == 0u && kBlock >= 2u && kBlock <= 1024u);  // Naga wants the outer parentheses
 //#input x
 @group(0) @binding(0) var<storage, read> x : array<f32>;
 fn x_at(i : u32) -> f32 { return x[i]; }

@@ -8,6 +8,7 @@
 #include "rlxgpu/tools/check_command.h"
 #include "rlxgpu/tools/devices.h"
 #include "rlxgpu/tools/doctor_command.h"
+#include "rlxgpu/tools/export_command.h"
 #include "rlxgpu/tools/model_command.h"
 #include "rlxgpu/tools/plot.h"
 #include "rlxgpu/tools/program_command.h"
@@ -100,6 +101,11 @@ int main(int argc, char** argv) {
   doctors->add_flag("--free", doctor.free, "Only kernels that read their sizes");
   doctors->add_option("--seed", doctor.seed, "Of random inputs");
   doctors->add_option("--adapter", doctor.adapter, "Part of the adapter's name; without it, all of this machine");
+  rlxgpu::tools::ExportCommand exported;
+  CLI::App* exports = app.add_subcommand("export", "Write an example or an ONNX model as a bundle for web pages");
+  model_options(exports, exported);
+  exports->get_option("MODEL")->description("An example (see `rlxgpu program`) or an .onnx file");
+  exports->add_option("--web", exported.web, "The folder to write it to")->required();
   model_options(runs, run);
   runs->add_option("--output-dir", run.output_dir, "Write every output there, as NAME.npy");
   runs->add_flag("--profile", run.profile, "Print what each step took on the device");
@@ -127,6 +133,7 @@ int main(int argc, char** argv) {
   if (*spectrograms) return rlxgpu::tools::spectrogram_command(spectrogram, std::cout, std::cerr);
   if (*inspects) return rlxgpu::tools::inspect_command(inspect, std::cout, std::cerr);
   if (*doctors) return rlxgpu::tools::doctor_command(doctor, std::cout, std::cerr);
+  if (*exports) return rlxgpu::tools::export_command(exported, std::cout, std::cerr);
   if (*runs) return rlxgpu::tools::run_command(run, std::cout, std::cerr);
   if (*transcribes)
     return rlxgpu::tools::transcribe_command(transcribe, std::cout, std::cerr, isatty(STDERR_FILENO) != 0);

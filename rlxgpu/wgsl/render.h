@@ -83,7 +83,7 @@ class KernelRenderer {
         out_ << "i32(" << use->value << ')';
         break;
       case ParamUse::Kind::float_bits:
-        out_ << "bitcast<f32>(" << Hex{static_cast<uint32_t>(use->value)} << "u)";
+        float_literal(static_cast<uint32_t>(use->value));
         break;
       case ParamUse::Kind::type:
         out_ << wgsl_of(static_cast<Register>(use->value));
@@ -95,6 +95,19 @@ class KernelRenderer {
         out_ << "imm.s" << use->value;
         break;
     }
+  }
+
+  // A number of these bits, exactly; not a bitcast, which Naga (Firefox) does not take for a constant.
+  constexpr void float_literal(uint32_t bits) {
+    const uint32_t exponent = bits >> 23 & 255, fraction = (bits & 0x7fffff) << 1;
+    if (exponent == 255) {  // an infinity or NaN is no constant in WGSL at all, and the compiler of WGSL says so
+      out_ << "bitcast<f32>(" << Hex{bits} << "u)";
+      return;
+    }
+    if (bits >> 31 != 0) out_ << '-';
+    out_ << "0x" << (exponent != 0 ? '1' : '0') << '.';
+    for (int shift = 20; shift >= 0; shift -= 4) out_ << "0123456789abcdef"[fraction >> shift & 15];
+    out_ << 'p' << (exponent != 0 ? static_cast<int>(exponent) - 127 : -126) << 'f';
   }
 
   constexpr void block(const KernelFile::Piece& piece) {

@@ -22,7 +22,7 @@ const kGridRow = 1u;    // workgroups in one row of the grid
 fn steps() -> u32 { return 32u; }
 fn counted() -> u32 { return 32u; }
 const_assert kLanes * kGroupRows <= 256u;  // invocations per workgroup, default limit
-const_assert (kLanes & (kLanes - 1u)) == 0u;
+const_assert ((kLanes & (kLanes - 1u)) == 0u);
 fn x_at(i : u32) -> f32 {
   let t0 = b0[i];
   let t1 = (t0 * t0);

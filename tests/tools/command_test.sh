@@ -30,6 +30,9 @@ expect 0 "steps, " program mlp --here
 expect 0 "@compute" program mlp --wgsl
 expect 0 '"rlxgpu": 1' program mlp --json
 expect 2 'there is no example "nope"' program nope
+expect 0 "manifest.json" export mlp --web "$TEST_TMPDIR/mlp"
+expect 2 '"nope" is neither' export nope --web "$TEST_TMPDIR/nope"
+expect 1 "no.onnx" export no.onnx --web "$TEST_TMPDIR/no"
 expect 0 "accept all of it" check
 expect 0 '"ok": true' check --json
 good=$TEST_TMPDIR/good.wgsl bad=$TEST_TMPDIR/bad.wgsl wide=$TEST_TMPDIR/wide.wgsl
