@@ -59,6 +59,11 @@ unknown_command() {
   [ $? = 2 ] && says 'there is no command "tset"'
 }
 
+all_of_some_targets() {
+  call eval 'bazel_test() { :; }; options=(); run_other_tests //tests:some_test'
+  says "real networks are left out"
+}
+
 no_permission() { XDG_CACHE_HOME=/proc/nowhere fails make && says "no permission to write to /proc/nowhere/rlxgpu"; }
 no_home() { (unset HOME XDG_CACHE_HOME; fails make) && says "neither HOME nor XDG_CACHE_HOME is set"; }
 
@@ -150,6 +155,7 @@ TEXT
   [ "$(python3 "$checkout/third_party/environment/count_tests.py" "$work/events" | tee /dev/stderr)" = "3 2 1" ]
 }
 
+test_case "--all with targets says that networks are left out" all_of_some_targets
 test_case "dev --help names every command" help_names_every_command
 test_case "an unknown command is refused with status 2" unknown_command
 test_case "a cache folder without permission is one sentence" no_permission
