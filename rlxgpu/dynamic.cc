@@ -17,7 +17,10 @@ Result<Session> start_session(const Device& device, const Graph& graph, const Dy
   if (compile_options.trust.trusts == nullptr) compile_options.trust = trust_in(trust);
   Origin origin;
   const bool verified = wants_verification(options.engine);
-  if (verified) compile_options.origin = &origin;
+  if (verified) {
+    if (Status status = can_verify(device); !status.ok()) return status;
+    compile_options.origin = &origin;
+  }
   Program program = compile(graph, target, compile_options);
   if (!program.error.empty()) return invalid_argument(program.error.view());
   EngineOptions engine = options.engine;

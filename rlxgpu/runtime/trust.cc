@@ -14,6 +14,7 @@
 #include "rlxgpu/reference/comparison.h"
 #include "rlxgpu/reference/interpreter.h"
 #include "rlxgpu/runtime/device_state.h"
+#include "rlxgpu/runtime/dry.h"
 #include "rlxgpu/runtime/session.h"
 
 namespace rlxgpu::internal {
@@ -57,7 +58,15 @@ bool trusts(void* context, const Call& call, const Variant& variant) {
   if (const auto known = state.trusted.find(key); known != state.trusted.end()) return known->second;
   if (problem.empty()) {
     Result<Session> session = Session::create(where.device, view, rendered.texts(), {.label = "probe"});
-    problem = session.ok() ? compare_with_reference(*session, probe.graph()) : std::string(session.status().message());
+    if (!session.ok()) {
+      problem = std::string(session.status().message());
+    } else if (is_dry(where.device)) {
+      if (state.log)
+        state.log(absl::StrCat("rlxgpu: ", call.op->name, "/", variant.name,
+                               " is used without a trial: ", dry_text(where.device)));
+    } else {
+      problem = compare_with_reference(*session, probe.graph());
+    }
   }
   state.trusted[key] = problem.empty();
   if (!problem.empty() && state.log) {

@@ -5,7 +5,8 @@
 //
 // A variant that has a probe (graph/op.h) is tried before it is first used: its probe is run on the device and compared
 // with the op's reference, bit for bit, once for each device and each text of the probe's kernels. One that fails is
-// not used, and DeviceOptions::log hears of it. A probe costs one small program.
+// not used, and DeviceOptions::log hears of it. A probe costs one small program. On a device that executes nothing (dry.h)
+// it is enough that the probe's kernels compile.
 #ifndef RLXGPU_RUNTIME_TRUST_H_
 #define RLXGPU_RUNTIME_TRUST_H_
 

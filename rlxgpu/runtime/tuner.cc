@@ -18,6 +18,7 @@
 #include "rlxgpu/reference/storage.h"
 #include "rlxgpu/runtime/best_of.h"
 #include "rlxgpu/runtime/device_state.h"
+#include "rlxgpu/runtime/dry.h"
 #include "rlxgpu/runtime/engine.h"
 #include "rlxgpu/runtime/session.h"
 #include "rlxgpu/runtime/trust.h"
@@ -374,6 +375,8 @@ class Tuner {
 Result<TuneReport> tune(const Device& device, const Graph& graph, const TuneOptions& options) {
   if (!device) return device.status();
   if (!graph.ok()) return invalid_argument(graph.error.view());
+  if (internal::is_dry(device))
+    return absl::FailedPreconditionError(absl::StrCat("tune: ", internal::dry_text(device)));
   internal::chooser_of(device);  // reads the file first, so that later answers are not overwritten by earlier ones
   absl::StatusOr<TuneReport> report = internal::Tuner(device, options).run(graph);
   if (!report.ok()) return report.status();

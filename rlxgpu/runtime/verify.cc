@@ -16,6 +16,7 @@
 #include "rlxgpu/graph/element.h"
 #include "rlxgpu/reference/comparison.h"
 #include "rlxgpu/reference/interpreter.h"
+#include "rlxgpu/runtime/dry.h"
 #include "rlxgpu/runtime/engine_state.h"
 #include "rlxgpu/runtime/simplest_variant.h"
 #include "rlxgpu/runtime/switches.h"
@@ -352,6 +353,11 @@ class Verifier : public StepChecker {
 }  // namespace
 
 bool wants_verification(const EngineOptions& options) { return options.verify || switches().verify; }
+
+Status can_verify(const Device& device) {
+  if (!is_dry(device)) return {};
+  return absl::FailedPreconditionError(absl::StrCat("verify: ", dry_text(device)));
+}
 
 std::shared_ptr<StepChecker> make_verifier(const Device& device, const Target& target, Origin origin,
                                            const ProgramView& program) {

@@ -21,11 +21,15 @@
 #include "rlxgpu/graph/target.h"
 #include "rlxgpu/runtime/device.h"
 #include "rlxgpu/runtime/engine.h"
+#include "rlxgpu/runtime/status.h"
 
 namespace rlxgpu::internal {
 
 // Whether the options or the environment ask for it.
 bool wants_verification(const EngineOptions& options);
+
+// Ok, or why nothing can be compared on this device: it executes nothing (dry.h).
+Status can_verify(const Device& device);
 
 // For EngineOptions::checker of that program's engine, and of no other.
 std::shared_ptr<StepChecker> make_verifier(const Device& device, const Target& target, Origin origin,

@@ -12,6 +12,7 @@
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
 #include "rlxgpu/runtime/device_state.h"
+#include "rlxgpu/runtime/dry.h"
 #include "tests/runtime/programs.h"
 #include "tests/support/gpu.h"
 
@@ -170,6 +171,14 @@ TEST_CASE("more memory than a buffer may have is refused", "[gpu]") {
   const absl::Status status = p.engine(device_or_skip()).status();
   CHECK(status.code() == absl::StatusCode::kResourceExhausted);
   CHECK(device_or_skip().status().ok());
+}
+
+TEST_CASE("a device that returns what it was given is not dry", "[gpu]") {
+  CHECK_FALSE(internal::is_dry(device_or_skip()));
+  CHECK_FALSE(internal::is_dry(Device()));
+  const Device lost = open_or_skip({});
+  lost.destroy();
+  CHECK_FALSE(internal::is_dry(lost));
 }
 
 TEST_CASE("Dawn's remarks go where they are asked to go", "[gpu]") {
