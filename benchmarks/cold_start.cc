@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "kernels/matmul/matmul.h"
 #include "rlxgpu/executable.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
 #include "rlxgpu/runtime/device.h"
 
 namespace rlxgpu {

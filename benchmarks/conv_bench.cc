@@ -18,11 +18,11 @@
 #include <vector>
 
 #include "benchmark/benchmark.h"
-#include "kernels/conv/conv.h"
-#include "kernels/conv/im2col.h"
-#include "kernels/movement/movement.h"
 #include "rlxgpu/base/half.h"
 #include "rlxgpu/dynamic.h"
+#include "rlxgpu/kernels/conv/conv.h"
+#include "rlxgpu/kernels/conv/im2col.h"
+#include "rlxgpu/kernels/movement/movement.h"
 #include "rlxgpu/runtime/device.h"
 
 namespace rlxgpu {

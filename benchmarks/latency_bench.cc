@@ -26,9 +26,9 @@
 
 #include "benchmark/benchmark.h"
 #include "docs/examples/encoder.h"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/matmul/matmul.h"
 #include "rlxgpu/executable.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
 #include "rlxgpu/runtime/device.h"
 #include "rlxgpu/runtime/device_tensor.h"
 #include "rlxgpu/runtime/interop.h"

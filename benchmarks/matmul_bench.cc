@@ -23,10 +23,10 @@
 #include <vector>
 
 #include "benchmark/benchmark.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/movement/movement.h"
 #include "rlxgpu/base/half.h"
 #include "rlxgpu/dynamic.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/movement/movement.h"
 #include "rlxgpu/runtime/device.h"
 
 namespace rlxgpu {

@@ -23,12 +23,12 @@
 #include "docs/examples/bert.h"
 #include "docs/examples/llama.h"
 #include "docs/examples/mamba.h"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/glu/glu.h"
-#include "kernels/matmul/gated.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/movement/stored.h"
 #include "rlxgpu/dynamic.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/glu/glu.h"
+#include "rlxgpu/kernels/matmul/gated.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/movement/stored.h"
 #include "rlxgpu/runtime/device.h"
 
 namespace rlxgpu {

@@ -8,10 +8,10 @@
 
 #include "benchmark/benchmark.h"
 #include "benchmarks/graph_bench.h"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/movement/movement.h"
-#include "kernels/recurrent/recurrent.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/recurrent/recurrent.h"
 
 namespace rlxgpu::benchmarks {
 namespace {

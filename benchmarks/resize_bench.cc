@@ -8,9 +8,9 @@
 
 #include "benchmark/benchmark.h"
 #include "benchmarks/graph_bench.h"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/movement/stored.h"
-#include "kernels/resize/resize.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/movement/stored.h"
+#include "rlxgpu/kernels/resize/resize.h"
 
 namespace rlxgpu::benchmarks {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "benchmark/benchmark.h"
 #include "benchmarks/graph_bench.h"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/movement/movement.h"
-#include "kernels/reduce/reduce.h"
-#include "kernels/state_space/state_space.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/reduce/reduce.h"
+#include "rlxgpu/kernels/state_space/state_space.h"
 
 namespace rlxgpu::benchmarks {
 namespace {

@@ -2,15 +2,15 @@
 #ifndef RLXGPU_RLXGPU_H_
 #define RLXGPU_RLXGPU_H_
 
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/movement/movement.h"
-#include "kernels/reduce/arg.h"
-#include "kernels/reduce/reduce.h"
-#include "kernels/scan/scan.h"
-#include "kernels/scatter/scatter.h"
-#include "kernels/softmax/softmax.h"
 #include "rlxgpu/dynamic.h"
 #include "rlxgpu/executable.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/reduce/arg.h"
+#include "rlxgpu/kernels/reduce/reduce.h"
+#include "rlxgpu/kernels/scan/scan.h"
+#include "rlxgpu/kernels/scatter/scatter.h"
+#include "rlxgpu/kernels/softmax/softmax.h"
 
 #endif  // RLXGPU_RLXGPU_H_

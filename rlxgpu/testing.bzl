@@ -5,7 +5,7 @@
     rlxgpu_gpu_test(
         name = "matmul_test",
         srcs = ["matmul_test.cc"],
-        deps = ["//kernels/matmul", "@catch2//:catch2_main"],
+        deps = ["//rlxgpu/kernels/matmul", "@catch2//:catch2_main"],
     )
 
 The program is built once, as :matmul_test; the tests are :matmul_test_lavapipe and :matmul_test_swiftshader. Each sets

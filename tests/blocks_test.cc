@@ -1,5 +1,5 @@
 // Packed weights: our codecs in C++ and WGSL against ggml's, and products and embeddings of them.
-#include "kernels/blocks/blocks.h"
+#include "rlxgpu/kernels/blocks/blocks.h"
 
 #include <bit>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include "catch2/generators/catch_generators.hpp"
 #include "catch2/generators/catch_generators_range.hpp"
 #include "ggml.h"
-#include "kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"

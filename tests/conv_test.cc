@@ -1,4 +1,4 @@
-#include "kernels/conv/conv.h"
+#include "rlxgpu/kernels/conv/conv.h"
 
 #include <string>
 #include <string_view>
@@ -7,11 +7,11 @@
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
 #include "catch2/generators/catch_generators_range.hpp"
-#include "kernels/conv/conv_transpose.h"
-#include "kernels/conv/deform_conv.h"
-#include "kernels/conv/im2col.h"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/movement/movement.h"
+#include "rlxgpu/kernels/conv/conv_transpose.h"
+#include "rlxgpu/kernels/conv/deform_conv.h"
+#include "rlxgpu/kernels/conv/im2col.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/movement/movement.h"
 #include "tests/support/agree.h"
 #include "tests/support/compiled.h"
 #include "tests/support/gpu.h"

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "catch2/catch_test_macros.hpp"
-#include "kernels/matmul/matmul.h"
-#include "kernels/matmul/probe.h"
-#include "kernels/matmul/subgroup_matrix.h"
-#include "kernels/movement/movement.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/matmul/probe.h"
+#include "rlxgpu/kernels/matmul/subgroup_matrix.h"
+#include "rlxgpu/kernels/movement/movement.h"
 #include "tests/support/agree.h"
 #include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
@@ -31,10 +31,10 @@ struct Changed {
 };
 
 constexpr char kUnits[] =
-#include "kernels/matmul/subgroup_matrix.wgsl"
+#include "rlxgpu/kernels/matmul/subgroup_matrix.wgsl"
     ;
 constexpr char kPlain[] =
-#include "kernels/matmul/plain.wgsl"
+#include "rlxgpu/kernels/matmul/plain.wgsl"
     ;
 // Fragments of a are read transposed.
 constexpr Changed kTransposedUnits(kUnits, "subgroupMatrixLoad<Left, row_major>",

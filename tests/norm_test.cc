@@ -1,4 +1,4 @@
-#include "kernels/norm/norm.h"
+#include "rlxgpu/kernels/norm/norm.h"
 
 #include <cmath>
 #include <random>
@@ -7,9 +7,9 @@
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/movement/movement.h"
-#include "kernels/norm/normed_linear.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/norm/normed_linear.h"
 #include "tests/support/agree.h"
 #include "tests/support/compiled.h"
 #include "tests/support/gpu.h"

@@ -1,5 +1,5 @@
 // Small floats and integers of fewer than 8 bits.
-#include "kernels/packed/packed.h"
+#include "rlxgpu/kernels/packed/packed.h"
 
 #include <cmath>
 #include <string>

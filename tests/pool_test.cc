@@ -1,4 +1,4 @@
-#include "kernels/pool/pool.h"
+#include "rlxgpu/kernels/pool/pool.h"
 
 #include <cmath>
 #include <string>
@@ -6,7 +6,7 @@
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
-#include "kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
 #include "tests/support/agree.h"
 #include "tests/support/compiled.h"
 #include "tests/support/gpu.h"

@@ -1,12 +1,12 @@
 // quantize and its relatives, and the gate of a mixture of experts.
-#include "kernels/quantize/quantize.h"
+#include "rlxgpu/kernels/quantize/quantize.h"
 
 #include <cmath>
 #include <string>
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
-#include "kernels/gate/gate.h"
+#include "rlxgpu/kernels/gate/gate.h"
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"

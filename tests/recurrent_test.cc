@@ -1,5 +1,5 @@
 // lstm, gru and rnn.
-#include "kernels/recurrent/recurrent.h"
+#include "rlxgpu/kernels/recurrent/recurrent.h"
 
 #include <cmath>
 #include <string>

@@ -1,4 +1,4 @@
-#include "kernels/reduce/reduce.h"
+#include "rlxgpu/kernels/reduce/reduce.h"
 
 #include <cmath>
 #include <limits>
@@ -8,8 +8,8 @@
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/reduce/arg.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/reduce/arg.h"
 #include "tests/support/agree.h"
 #include "tests/support/compiled.h"
 #include "tests/support/gpu.h"

@@ -1,5 +1,5 @@
 // resize, grid_sample and affine_grid.
-#include "kernels/resize/resize.h"
+#include "rlxgpu/kernels/resize/resize.h"
 
 #include <cmath>
 #include <string>
@@ -7,9 +7,9 @@
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/resize/grid_sample.h"
 #include "rlxgpu/compile/freeze.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/resize/grid_sample.h"
 #include "tests/support/agree.h"
 #include "tests/support/compiled.h"
 #include "tests/support/gpu.h"

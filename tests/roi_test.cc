@@ -1,5 +1,5 @@
 // Regions of images, and determinants.
-#include "kernels/roi/roi.h"
+#include "rlxgpu/kernels/roi/roi.h"
 
 #include <cmath>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
-#include "kernels/linalg/det.h"
+#include "rlxgpu/kernels/linalg/det.h"
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"

@@ -1,5 +1,5 @@
 // Random numbers and sampling: known answers, distributions, the same tokens as the reference on every adapter.
-#include "kernels/sample/sample.h"
+#include "rlxgpu/kernels/sample/sample.h"
 
 #include <cmath>
 #include <string>

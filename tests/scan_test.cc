@@ -1,4 +1,4 @@
-#include "kernels/scan/scan.h"
+#include "rlxgpu/kernels/scan/scan.h"
 
 #include <cmath>
 #include <string>

@@ -1,4 +1,4 @@
-#include "kernels/scatter/scatter.h"
+#include "rlxgpu/kernels/scatter/scatter.h"
 
 #include <string>
 #include <vector>

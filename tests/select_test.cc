@@ -1,5 +1,5 @@
 // nonzero, compress, unique, non_max_suppression.
-#include "kernels/select/select.h"
+#include "rlxgpu/kernels/select/select.h"
 
 #include <cmath>
 #include <random>
@@ -9,7 +9,7 @@
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
-#include "kernels/select/nms.h"
+#include "rlxgpu/kernels/select/nms.h"
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"

@@ -1,12 +1,12 @@
-#include "kernels/softmax/softmax.h"
+#include "rlxgpu/kernels/softmax/softmax.h"
 
 #include <cmath>
 #include <string>
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/movement/slice.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/movement/slice.h"
 #include "tests/support/agree.h"
 #include "tests/support/compiled.h"
 #include "tests/support/gpu.h"

@@ -1,11 +1,11 @@
-#include "kernels/sort/sort.h"
+#include "rlxgpu/kernels/sort/sort.h"
 
 #include <cmath>
 #include <string>
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
-#include "kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
 #include "tests/support/agree.h"
 #include "tests/support/compiled.h"
 #include "tests/support/gpu.h"

@@ -1,5 +1,5 @@
 // selective_scan, mamba2, gated_delta_net: every variant, shapes, states from run to run, time given at run time.
-#include "kernels/state_space/state_space.h"
+#include "rlxgpu/kernels/state_space/state_space.h"
 
 #include <cmath>
 #include <cstdint>

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "benchmarks/fft_peers/vkfft_peer.h"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/reduce/reduce.h"
-#include "kernels/signal/signal.h"
 #include "rlxgpu/dynamic.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/reduce/reduce.h"
+#include "rlxgpu/kernels/signal/signal.h"
 #include "rlxgpu/runtime/device.h"
 
 namespace rlxgpu::peers {

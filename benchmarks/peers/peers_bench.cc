@@ -21,9 +21,9 @@
 
 #include "benchmarks/cold_start.h"
 #include "benchmarks/peers/ggml_peer.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/movement/movement.h"
 #include "rlxgpu/dynamic.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/movement/movement.h"
 #include "rlxgpu/runtime/device.h"
 
 namespace rlxgpu::peers {

@@ -23,12 +23,12 @@
 #include "ggml-alloc.h"
 #include "ggml-backend.h"
 #include "ggml.h"
-#include "kernels/attention/attention.h"
-#include "kernels/movement/movement.h"
-#include "kernels/norm/norm.h"
-#include "kernels/reduce/reduce.h"
-#include "kernels/softmax/softmax.h"
 #include "rlxgpu/dynamic.h"
+#include "rlxgpu/kernels/attention/attention.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/norm/norm.h"
+#include "rlxgpu/kernels/reduce/reduce.h"
+#include "rlxgpu/kernels/softmax/softmax.h"
 #include "rlxgpu/runtime/device.h"
 
 namespace rlxgpu::peers {

@@ -2,10 +2,10 @@
 #ifndef DOCS_EXAMPLES_DECODER_PARTS_H_
 #define DOCS_EXAMPLES_DECODER_PARTS_H_
 
-#include "kernels/matmul/matmul.h"
-#include "kernels/norm/norm.h"
-#include "kernels/norm/normed_linear.h"
 #include "rlxgpu/graph/builder.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/norm/norm.h"
+#include "rlxgpu/kernels/norm/normed_linear.h"
 
 namespace examples {
 

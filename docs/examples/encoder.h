@@ -8,14 +8,14 @@
 
 #include <string_view>
 
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/movement/movement.h"
-#include "kernels/reduce/reduce.h"
-#include "kernels/softmax/softmax.h"
 #include "rlxgpu/base/math.h"
 #include "rlxgpu/base/text.h"
 #include "rlxgpu/graph/builder.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/reduce/reduce.h"
+#include "rlxgpu/kernels/softmax/softmax.h"
 
 namespace examples {
 

@@ -3,13 +3,13 @@
 #ifndef DOCS_EXAMPLES_ENCODER_PARTS_H_
 #define DOCS_EXAMPLES_ENCODER_PARTS_H_
 
-#include "kernels/attention/attention.h"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/movement/movement.h"
-#include "kernels/norm/norm.h"
-#include "kernels/norm/normed_linear.h"
 #include "rlxgpu/graph/builder.h"
+#include "rlxgpu/kernels/attention/attention.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/norm/norm.h"
+#include "rlxgpu/kernels/norm/normed_linear.h"
 
 namespace examples {
 

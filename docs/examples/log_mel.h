@@ -2,7 +2,7 @@
 #ifndef RLXGPU_DOCS_EXAMPLES_LOG_MEL_H_
 #define RLXGPU_DOCS_EXAMPLES_LOG_MEL_H_
 
-#include "kernels/signal/signal.h"
+#include "rlxgpu/kernels/signal/signal.h"
 
 namespace examples {
 

@@ -14,15 +14,15 @@
 
 #include "docs/examples/decoder_parts.h"
 #include "docs/examples/layer_weights.h"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/embedding/embedding.h"
-#include "kernels/kv_cache/kv_append.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/movement/movement.h"
-#include "kernels/norm/norm.h"
-#include "kernels/reduce/arg.h"
-#include "kernels/state_space/state_space.h"
 #include "rlxgpu/graph/builder.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/embedding/embedding.h"
+#include "rlxgpu/kernels/kv_cache/kv_append.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/norm/norm.h"
+#include "rlxgpu/kernels/reduce/arg.h"
+#include "rlxgpu/kernels/state_space/state_space.h"
 
 namespace examples {
 

@@ -10,14 +10,14 @@
 #define DOCS_EXAMPLES_MIXTURE_H_
 
 #include "docs/examples/layer_weights.h"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/gate/gate.h"
-#include "kernels/glu/glu.h"
-#include "kernels/matmul/grouped.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/movement/movement.h"
-#include "kernels/reduce/reduce.h"
 #include "rlxgpu/graph/builder.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/gate/gate.h"
+#include "rlxgpu/kernels/glu/glu.h"
+#include "rlxgpu/kernels/matmul/grouped.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/reduce/reduce.h"
 
 namespace examples {
 

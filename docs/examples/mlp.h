@@ -6,10 +6,10 @@
 #ifndef DOCS_EXAMPLES_MLP_H_
 #define DOCS_EXAMPLES_MLP_H_
 
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/softmax/softmax.h"
 #include "rlxgpu/graph/builder.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/softmax/softmax.h"
 
 namespace examples {
 

@@ -15,14 +15,14 @@
 #define DOCS_EXAMPLES_SENTENCE_ENCODER_H_
 
 #include "docs/examples/layer_weights.h"
-#include "kernels/attention/attention.h"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/embedding/embedding.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/movement/movement.h"
-#include "kernels/norm/norm.h"
-#include "kernels/reduce/reduce.h"
 #include "rlxgpu/graph/builder.h"
+#include "rlxgpu/kernels/attention/attention.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/embedding/embedding.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/norm/norm.h"
+#include "rlxgpu/kernels/reduce/reduce.h"
 
 namespace examples {
 

@@ -12,9 +12,9 @@
 
 #include "docs/examples/encoder_parts.h"
 #include "docs/examples/layer_weights.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/movement/movement.h"
 #include "rlxgpu/graph/builder.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/movement/movement.h"
 
 namespace examples {
 

@@ -3,7 +3,7 @@
 //   constexpr void square_gradient(Gradient& g) { g.give(0, g.given() * g.operand(0) * 2.0f); }
 //   inline constexpr GradientRule kSquareGradients[] = {{&kSquare, square_gradient}};
 //
-// Rules are in tables beside the ops (kernels/<family>/gradient.h), not in the OpDef, so that only programs that ask
+// Rules are in tables beside the ops (rlxgpu/kernels/<family>/gradient.h), not in the OpDef, so that only programs that ask
 // for gradients contain them. A rule appends ordinary nodes, so it has a gradient as well. A rule that gives nothing
 // says that nothing flows back.
 #ifndef RLXGPU_GRADIENT_RULE_H_

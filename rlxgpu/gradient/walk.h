@@ -1,5 +1,5 @@
 // GradientWalk: from a tensor back to those it was computed from, by rules that are given. The function for users is
-// gradients() in kernels/gradient/gradients.h, which knows the rules of all families and how gradients are added.
+// gradients() in rlxgpu/kernels/gradient/gradients.h, which knows the rules of all families and how gradients are added.
 //
 //   Vec<Tensor> all = GradientWalk(y, one, {x, w}, tables, add, site).run();
 //

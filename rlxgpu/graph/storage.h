@@ -6,7 +6,7 @@
 // The formats are those of GGUF files, byte for byte. One row of kCodecs is all that there is of a format: its sizes,
 // what an element means in C++, and the same for four neighbours in WGSL: fn unpack4(b : u32, j : u32) -> vec4f, of
 // elements j to j + 3 (j a multiple of 4) of the block at byte b. It may call byte_at, word_at and half_at of
-// kernels/blocks.
+// rlxgpu/kernels/blocks.
 #ifndef RLXGPU_GRAPH_STORAGE_H_
 #define RLXGPU_GRAPH_STORAGE_H_
 

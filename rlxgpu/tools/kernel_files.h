@@ -8,7 +8,7 @@
 namespace rlxgpu::tools {
 
 struct NamedKernelFile {
-  std::string_view path;  // "kernels/matmul/tiled.wgsl"
+  std::string_view path;  // "rlxgpu/kernels/matmul/tiled.wgsl"
   std::string_view wgsl;
 };
 

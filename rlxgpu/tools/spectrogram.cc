@@ -8,8 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "kernels/signal/signal.h"
 #include "rlxgpu/dynamic.h"
+#include "rlxgpu/kernels/signal/signal.h"
 #include "rlxgpu/tools/wav.h"
 
 namespace rlxgpu::tools {

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "kernels/signal/signal.h"
+#include "rlxgpu/kernels/signal/signal.h"
 #include "rlxgpu/load/onnx/onnx.h"
 #include "rlxgpu/tools/moonshine_decoder.h"
 #include "rlxgpu/tools/vocabulary.h"

@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
 #include "rlxgpu/runtime/tuner.h"
 #include "rlxgpu/tools/examples.h"
 #include "rlxgpu/tools/progress_bar.h"

@@ -1,7 +1,7 @@
 // KernelFile: a WGSL file that any WGSL tool accepts as it stands, parsed once at compile time.
 //
 //   inline constexpr KernelFile kReduceFile(
-//   #include "kernels/reduce/reduce.wgsl"
+//   #include "rlxgpu/kernels/reduce/reduce.wgsl"
 //   );
 //
 // The file's first line is  /*/**/R"wgsl(*/  and its last  //)wgsl"  (WGSL block comments nest, C++
@@ -42,7 +42,7 @@
 // put in first (`rlxgpu check FILE` does). A hidden branch includes nothing.
 //
 //   /*)wgsl"
-//   #include "kernels/norm/normed_linear.part.wgsl"
+//   #include "rlxgpu/kernels/norm/normed_linear.part.wgsl"
 //   R"wgsl(*/
 //
 // Anything wrong with a file (an unknown directive, a block that does not end) does not compile: the

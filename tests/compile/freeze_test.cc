@@ -4,12 +4,12 @@
 #include <string>
 
 #include "catch2/catch_test_macros.hpp"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/movement/movement.h"
-#include "kernels/reduce/reduce.h"
-#include "kernels/softmax/softmax.h"
 #include "rlxgpu/compile/listing.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/reduce/reduce.h"
+#include "rlxgpu/kernels/softmax/softmax.h"
 #include "rlxgpu/wgsl/render.h"
 #include "tests/executable/accumulate.h"
 #include "tests/support/compiled.h"

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "catch2/catch_test_macros.hpp"
-#include "kernels/movement/movement.h"
 #include "rlxgpu/compile/compile.h"
+#include "rlxgpu/kernels/movement/movement.h"
 #include "rlxgpu/wgsl/render.h"
 
 namespace rlxgpu::testing {

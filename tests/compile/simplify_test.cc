@@ -6,9 +6,9 @@
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/movement/movement.h"
-#include "kernels/reduce/reduce.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/reduce/reduce.h"
 
 namespace rlxgpu {
 namespace {

@@ -11,9 +11,9 @@
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
 #include "catch2/generators/catch_generators_range.hpp"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/elementwise/table.h"
 #include "rlxgpu/dynamic.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/elementwise/table.h"
 #include "rlxgpu/reference/call.h"
 #include "tests/support/gpu.h"
 

@@ -1,5 +1,5 @@
 // Elementwise ops on the device: every type, broadcasting, fused or one by one.
-#include "kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
-#include "kernels/elementwise/table.h"
+#include "rlxgpu/kernels/elementwise/table.h"
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"

@@ -2,9 +2,9 @@
 #include "rlxgpu/compile/fold.h"
 
 #include "catch2/catch_test_macros.hpp"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/movement/movement.h"
 #include "rlxgpu/graph/builder.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/movement/movement.h"
 
 namespace rlxgpu::testing {
 namespace {

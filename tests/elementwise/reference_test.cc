@@ -4,8 +4,8 @@
 
 #include "catch2/catch_approx.hpp"
 #include "catch2/catch_test_macros.hpp"
-#include "kernels/elementwise/elementwise.h"
 #include "rlxgpu/graph/builder.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
 #include "rlxgpu/reference/interpreter.h"
 
 namespace rlxgpu::testing {

@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "catch2/catch_test_macros.hpp"
-#include "kernels/elementwise/elementwise.h"
 #include "rlxgpu/graph/builder.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
 
 namespace rlxgpu::testing {
 namespace {

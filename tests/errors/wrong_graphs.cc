@@ -1,13 +1,13 @@
 // Does not compile: errors_test.cc gives it to compilers and reads what they print.
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/movement/movement.h"
-#include "kernels/reduce/arg.h"
-#include "kernels/reduce/reduce.h"
-#include "kernels/scan/scan.h"
-#include "kernels/scatter/scatter.h"
-#include "kernels/softmax/softmax.h"
 #include "rlxgpu/compile/freeze.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/reduce/arg.h"
+#include "rlxgpu/kernels/reduce/reduce.h"
+#include "rlxgpu/kernels/scan/scan.h"
+#include "rlxgpu/kernels/scatter/scatter.h"
+#include "rlxgpu/kernels/softmax/softmax.h"
 #include "tests/errors/inputs.h"
 
 namespace rlxgpu::wrong {

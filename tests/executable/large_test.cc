@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "catch2/catch_test_macros.hpp"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/movement/movement.h"
-#include "kernels/reduce/reduce.h"
 #include "rlxgpu/dynamic.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/reduce/reduce.h"
 #include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
 

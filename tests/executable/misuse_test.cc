@@ -6,9 +6,9 @@
 
 #include "absl/status/status.h"
 #include "catch2/catch_test_macros.hpp"
-#include "kernels/elementwise/elementwise.h"
 #include "rlxgpu/dynamic.h"
 #include "rlxgpu/executable.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
 #include "tests/executable/accumulate.h"
 #include "tests/support/gpu.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/fft/fft.h"
+#include "rlxgpu/kernels/fft/fft.h"
 
 #include <fftw3.h>
 
@@ -10,8 +10,8 @@
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/movement/movement.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/movement/movement.h"
 #include "tests/support/agree.h"
 #include "tests/support/compiled.h"
 #include "tests/support/gpu.h"

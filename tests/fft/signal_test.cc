@@ -1,4 +1,4 @@
-#include "kernels/signal/signal.h"
+#include "rlxgpu/kernels/signal/signal.h"
 
 #include <cmath>
 #include <complex>

@@ -5,14 +5,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/elementwise/table.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/movement/transpose.h"
-#include "kernels/reduce/arg.h"
-#include "kernels/reduce/reduce.h"
-#include "kernels/scan/scan.h"
-#include "kernels/softmax/softmax.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/elementwise/table.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/movement/transpose.h"
+#include "rlxgpu/kernels/reduce/arg.h"
+#include "rlxgpu/kernels/reduce/reduce.h"
+#include "rlxgpu/kernels/scan/scan.h"
+#include "rlxgpu/kernels/softmax/softmax.h"
 #include "tests/fuzz/generator.h"
 #include "tests/fuzz/op_error.h"
 
@@ -20,7 +20,7 @@ namespace rlxgpu::fuzz {
 
 inline const Site kHere = std::source_location::current();
 
-// Of kernels/elementwise/table.h: the ops of so many operands of this type whose result is of that type.
+// Of rlxgpu/kernels/elementwise/table.h: the ops of so many operands of this type whose result is of that type.
 inline std::vector<ElementwiseOp> ops_of(int operands, DType operand, DType result) {
   std::vector<ElementwiseOp> ops;
   for (const ElementwiseOp& entry : kElementwiseOps) {

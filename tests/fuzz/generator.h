@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/elementwise/cast.h"
 #include "rlxgpu/graph/builder.h"
+#include "rlxgpu/kernels/elementwise/cast.h"
 #include "tests/fuzz/evaluate.h"
 #include "tests/fuzz/random.h"
 

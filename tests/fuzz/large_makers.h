@@ -9,14 +9,14 @@
 
 #include <cstdint>
 
-#include "kernels/attention/attention.h"
-#include "kernels/conv/conv.h"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/matmul/gated.h"
-#include "kernels/matmul/grouped.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/movement/movement.h"
-#include "kernels/norm/normed_linear.h"
+#include "rlxgpu/kernels/attention/attention.h"
+#include "rlxgpu/kernels/conv/conv.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/matmul/gated.h"
+#include "rlxgpu/kernels/matmul/grouped.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/norm/normed_linear.h"
 #include "tests/fuzz/compute_makers.h"
 #include "tests/fuzz/generator.h"
 

@@ -7,11 +7,11 @@
 
 #include <cstdint>
 
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/movement/movement.h"
-#include "kernels/reduce/reduce.h"
-#include "kernels/softmax/softmax.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/reduce/reduce.h"
+#include "rlxgpu/kernels/softmax/softmax.h"
 #include "tests/executable/accumulate.h"
 #include "tests/fuzz/generator.h"
 

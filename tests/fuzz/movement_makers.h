@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/movement/movement.h"
-#include "kernels/resize/resize.h"
-#include "kernels/scatter/scatter.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/resize/resize.h"
+#include "rlxgpu/kernels/scatter/scatter.h"
 #include "tests/fuzz/generator.h"
 
 namespace rlxgpu::fuzz {

@@ -8,19 +8,19 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "kernels/attention/attention.h"
-#include "kernels/conv/conv.h"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/embedding/embedding.h"
-#include "kernels/glu/glu.h"
-#include "kernels/matmul/gated.h"
-#include "kernels/movement/depth.h"
-#include "kernels/movement/movement.h"
-#include "kernels/norm/norm.h"
-#include "kernels/norm/normed_linear.h"
-#include "kernels/pool/pool.h"
-#include "kernels/rope/rope.h"
-#include "kernels/sort/sort.h"
+#include "rlxgpu/kernels/attention/attention.h"
+#include "rlxgpu/kernels/conv/conv.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/embedding/embedding.h"
+#include "rlxgpu/kernels/glu/glu.h"
+#include "rlxgpu/kernels/matmul/gated.h"
+#include "rlxgpu/kernels/movement/depth.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/norm/norm.h"
+#include "rlxgpu/kernels/norm/normed_linear.h"
+#include "rlxgpu/kernels/pool/pool.h"
+#include "rlxgpu/kernels/rope/rope.h"
+#include "rlxgpu/kernels/sort/sort.h"
 #include "tests/fuzz/generator.h"
 
 namespace rlxgpu::fuzz {

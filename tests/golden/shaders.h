@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/movement/movement.h"
-#include "kernels/reduce/reduce.h"
-#include "kernels/softmax/softmax.h"
 #include "rlxgpu/compile/compile.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/reduce/reduce.h"
+#include "rlxgpu/kernels/softmax/softmax.h"
 #include "rlxgpu/wgsl/render.h"
 
 namespace rlxgpu::golden {

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "catch2/catch_test_macros.hpp"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/reduce/reduce.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/reduce/reduce.h"
 
 namespace rlxgpu {
 namespace {

@@ -4,7 +4,7 @@
 #   headers_test.sh each COMPILER...       every header by itself (see chains.py), with the first of the compilers that is here
 #   headers_test.sh together COMPILER...   all headers in one file, with every compiler that is here
 #
-# Run in a folder that has rlxgpu/ and kernels/.
+# Run in a folder that has rlxgpu/.
 set -uo pipefail
 how=$1
 shift
@@ -21,12 +21,12 @@ check() {  # COMPILER HEADER...: prints what the compiler says, if anything
 }
 export -f check
 
-headers=$(find -L rlxgpu kernels -name '*.h' -not -path 'rlxgpu/runtime/*' | sort)
+headers=$(find -L rlxgpu -name '*.h' -not -path 'rlxgpu/runtime/*' | sort)
 count=$(wc -w <<<"$headers")
 [ "$count" -gt 20 ] || { echo "only $count headers found: the test is broken"; exit 1; }
 if [ "$how" = each ]; then
   compilers=("${compilers[0]}")
-  chains=$("$(dirname "$0")/chains.py" rlxgpu kernels) || exit 1
+  chains=$("$(dirname "$0")/chains.py" rlxgpu) || exit 1
   [ "$(wc -w <<<"$chains")" = "$count" ] || { echo "$(wc -w <<<"$chains") headers in chains, not $count: chains.py is broken"; exit 1; }
   report=$(xargs -P 2 -I {} bash -c "check ${compilers[0]} {}" <<<"$chains")
 else

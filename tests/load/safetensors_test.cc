@@ -11,8 +11,8 @@
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/matchers/catch_matchers_string.hpp"
-#include "kernels/elementwise/elementwise.h"
 #include "rlxgpu/executable.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
 #include "tests/load/damage.h"
 #include "tests/support/gpu.h"
 

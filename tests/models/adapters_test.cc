@@ -7,9 +7,9 @@
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
-#include "kernels/sample/sample.h"
 #include "rlxgpu/dynamic.h"
 #include "rlxgpu/executable.h"
+#include "rlxgpu/kernels/sample/sample.h"
 #include "tests/models/small_llama.h"
 #include "tests/models/weights.h"
 #include "tests/support/gpu.h"

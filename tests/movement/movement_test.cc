@@ -1,5 +1,5 @@
 // Data movement on the device: every type, alone and before and after arithmetic, fused or one by one.
-#include "kernels/movement/movement.h"
+#include "rlxgpu/kernels/movement/movement.h"
 
 #include <functional>
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
-#include "kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
 #include "tests/support/agree.h"
 #include "tests/support/compiled.h"
 #include "tests/support/gpu.h"

@@ -2,9 +2,9 @@
 #include <string>
 
 #include "catch2/catch_test_macros.hpp"
-#include "kernels/movement/movement.h"
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/graph/op.h"
+#include "rlxgpu/kernels/movement/movement.h"
 
 namespace rlxgpu::testing {
 namespace {

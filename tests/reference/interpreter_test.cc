@@ -5,11 +5,11 @@
 #include <string>
 
 #include "catch2/catch_test_macros.hpp"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/movement/movement.h"
 #include "rlxgpu/base/half.h"
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/graph/op.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/movement/movement.h"
 
 namespace rlxgpu::testing {
 namespace {

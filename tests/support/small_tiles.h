@@ -6,7 +6,7 @@
 #define RLXGPU_TESTS_SUPPORT_SMALL_TILES_H_
 
 #include "catch2/catch_test_macros.hpp"
-#include "kernels/matmul/subgroup_matrix.h"
+#include "rlxgpu/kernels/matmul/subgroup_matrix.h"
 #include "rlxgpu/runtime/device.h"
 
 namespace rlxgpu::testing {

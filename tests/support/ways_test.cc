@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "catch2/catch_test_macros.hpp"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/reduce/reduce.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/reduce/reduce.h"
 #include "tests/support/agree.h"
 
 namespace rlxgpu::testing {

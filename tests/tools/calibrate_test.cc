@@ -10,9 +10,9 @@
 
 #include "absl/strings/match.h"
 #include "catch2/catch_test_macros.hpp"
-#include "kernels/matmul/matmul.h"
 #include "nlohmann/json.hpp"
 #include "rlxgpu/dynamic.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
 #include "rlxgpu/runtime/tuning_file.h"
 #include "rlxgpu/tools/devices.h"
 #include "rlxgpu/tools/progress_bar.h"

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/elementwise/arithmetic.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/softmax/softmax.h"
 #include "rlxgpu/compile/compile.h"
+#include "rlxgpu/kernels/elementwise/arithmetic.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/softmax/softmax.h"
 #include "rlxgpu/load/safetensors.h"
 #include "rlxgpu/runtime/device.h"
 #include "rlxgpu/runtime/session.h"

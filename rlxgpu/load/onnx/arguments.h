@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/movement/int_list.h"
+#include "rlxgpu/kernels/movement/int_list.h"
 #include "rlxgpu/load/onnx/node.h"
 
 namespace rlxgpu::onnx {

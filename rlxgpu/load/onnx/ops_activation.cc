@@ -1,8 +1,8 @@
 // Activation functions, and the softmax family.
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/movement/movement.h"
-#include "kernels/reduce/arg.h"
-#include "kernels/softmax/softmax.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/reduce/arg.h"
+#include "rlxgpu/kernels/softmax/softmax.h"
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/attention/attention.h"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/movement/movement.h"
+#include "rlxgpu/kernels/attention/attention.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/movement/movement.h"
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 

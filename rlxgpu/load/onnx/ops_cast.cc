@@ -1,7 +1,7 @@
 // Conversions between types.
 #include <string>
 
-#include "kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 #include "rlxgpu/load/onnx/small_types.h"

@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "kernels/conv/conv.h"
-#include "kernels/conv/conv_transpose.h"
-#include "kernels/conv/deform_conv.h"
-#include "kernels/conv/im2col.h"
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/movement/movement.h"
-#include "kernels/pool/pool.h"
+#include "rlxgpu/kernels/conv/conv.h"
+#include "rlxgpu/kernels/conv/conv_transpose.h"
+#include "rlxgpu/kernels/conv/deform_conv.h"
+#include "rlxgpu/kernels/conv/im2col.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/pool/pool.h"
 #include "rlxgpu/load/onnx/arguments.h"
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"

@@ -1,7 +1,7 @@
 // Arithmetic, comparisons, logic and bits of ONNX: each element by itself, with broadcasting.
 #include <iterator>
 
-#include "kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 

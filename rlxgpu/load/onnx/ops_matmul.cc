@@ -2,12 +2,12 @@
 #include <string>
 #include <vector>
 
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/matmul/einsum.h"
-#include "kernels/matmul/gemm.h"
-#include "kernels/matmul/matmul.h"
-#include "kernels/matmul/quantized.h"
-#include "kernels/movement/movement.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/matmul/einsum.h"
+#include "rlxgpu/kernels/matmul/gemm.h"
+#include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/matmul/quantized.h"
+#include "rlxgpu/kernels/movement/movement.h"
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 

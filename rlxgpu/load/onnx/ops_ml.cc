@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/movement/movement.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/movement/movement.h"
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 

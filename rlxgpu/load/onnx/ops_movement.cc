@@ -3,9 +3,9 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/movement/movement.h"
-#include "kernels/scatter/scatter.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/scatter/scatter.h"
 #include "rlxgpu/load/onnx/arguments.h"
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"

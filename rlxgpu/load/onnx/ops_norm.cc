@@ -1,10 +1,10 @@
 // Normalisation. What training computes besides is refused.
 #include <cmath>
 
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/movement/movement.h"
-#include "kernels/norm/norm.h"
-#include "kernels/reduce/reduce.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/norm/norm.h"
+#include "rlxgpu/kernels/reduce/reduce.h"
 #include "rlxgpu/load/onnx/arguments.h"
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"

@@ -1,9 +1,9 @@
 // Floats as small integers and back.
 #include <cmath>
 
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/movement/movement.h"
-#include "kernels/quantize/quantize.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/quantize/quantize.h"
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 #include "rlxgpu/load/onnx/small_types.h"

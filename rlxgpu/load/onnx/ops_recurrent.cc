@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/movement/movement.h"
-#include "kernels/recurrent/recurrent.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/recurrent/recurrent.h"
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 

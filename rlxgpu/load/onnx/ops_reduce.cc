@@ -1,12 +1,12 @@
 // Reductions, scans, and the order of elements.
 #include <vector>
 
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/movement/movement.h"
-#include "kernels/reduce/arg.h"
-#include "kernels/reduce/reduce.h"
-#include "kernels/scan/scan.h"
-#include "kernels/sort/sort.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/reduce/arg.h"
+#include "rlxgpu/kernels/reduce/reduce.h"
+#include "rlxgpu/kernels/scan/scan.h"
+#include "rlxgpu/kernels/sort/sort.h"
 #include "rlxgpu/load/onnx/arguments.h"
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"

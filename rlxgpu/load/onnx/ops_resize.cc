@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/resize/grid_sample.h"
-#include "kernels/resize/resize.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/resize/grid_sample.h"
+#include "rlxgpu/kernels/resize/resize.h"
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 

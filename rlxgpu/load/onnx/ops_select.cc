@@ -2,9 +2,9 @@
 // out.
 #include <vector>
 
-#include "kernels/movement/movement.h"
-#include "kernels/select/nms.h"
-#include "kernels/select/select.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/select/nms.h"
+#include "rlxgpu/kernels/select/select.h"
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/movement/movement.h"
+#include "rlxgpu/kernels/movement/movement.h"
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/fft/fft.h"
-#include "kernels/movement/movement.h"
-#include "kernels/signal/signal.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/fft/fft.h"
+#include "rlxgpu/kernels/movement/movement.h"
+#include "rlxgpu/kernels/signal/signal.h"
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/linalg/det.h"
-#include "kernels/roi/roi.h"
+#include "rlxgpu/kernels/linalg/det.h"
+#include "rlxgpu/kernels/roi/roi.h"
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 

@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-#include "kernels/elementwise/elementwise.h"
-#include "kernels/packed/packed.h"
+#include "rlxgpu/kernels/elementwise/elementwise.h"
+#include "rlxgpu/kernels/packed/packed.h"
 #include "rlxgpu/load/onnx/node.h"
 
 namespace rlxgpu::onnx {

@@ -1,0 +1,75 @@
+// ReduceLayout: the operand of a reduction seen as rows (the kept axes) and columns (the reduced ones).
+#ifndef RLXGPU_KERNELS_REDUCE_LAYOUT_H_
+#define RLXGPU_KERNELS_REDUCE_LAYOUT_H_
+
+#include <cstdint>
+#include <span>
+
+#include "rlxgpu/graph/op.h"
+#include "rlxgpu/kernels/reduce/lanes.h"
+#include "rlxgpu/kernels/reduce/shape.h"
+
+namespace rlxgpu {
+
+// The operand seen as rows x columns: kept axes first, then reduced ones, of which the one with a
+// run-time extent comes first, so that the columns in use are the first ones.
+struct ReduceLayout {
+  int order[kMaxRank] = {};
+  int rank = 0;
+  int64_t rows = 1, cols = 1, inner = 1;  // inner: columns for each step of the first reduced axis
+  Dim steps;
+  bool adjacent_rows = false;  // neighbours in memory belong to neighbouring rows
+  int row_symbol = -1;
+
+  constexpr std::span<const int> axes() const { return {order, static_cast<size_t>(rank)}; }
+};
+
+constexpr ReduceLayout reduce_layout(const Call& call) {
+  const Shape& shape = call.operand(0).shape;
+  const ReducedAxes reduced(call.attrs.subspan(1), shape.rank());
+  ReduceLayout layout;
+  layout.rank = shape.rank();
+  int n = 0;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (reduced[axis]) continue;
+    if (n == 0) layout.row_symbol = shape.symbol(axis);
+    layout.order[n++] = axis;
+    layout.rows *= shape[axis];
+  }
+  const int first = n;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (reduced[axis] && shape.symbol(axis) >= 0) layout.order[n++] = axis;
+  }
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (reduced[axis] && shape.symbol(axis) < 0) layout.order[n++] = axis;
+  }
+  if (first < n) layout.steps = shape.dim(layout.order[first]);
+  for (int i = first; i < n; ++i) layout.cols *= shape[layout.order[i]];
+  for (int i = first + 1; i < n; ++i) layout.inner *= shape[layout.order[i]];
+  int last = shape.rank() - 1;
+  while (last >= 0 && shape[last] == 1) --last;
+  layout.adjacent_rows = last >= 0 && !reduced[last];
+  return layout;
+}
+
+// Few rows, long ones: too little work for a workgroup each, so each row is cut into parts first.
+inline constexpr int64_t kSplitRows = 64, kSplitCols = 8192;
+
+constexpr bool split_accepts(const Call& call, const Target&) {
+  const ReduceLayout layout = reduce_layout(call);
+  return layout.rows <= kSplitRows && layout.cols >= kSplitCols;
+}
+
+// At least 2048 columns a part, and not more parts than one workgroup combines in a few steps.
+struct Split {
+  int64_t splits, chunk;
+};
+constexpr Split split_of(int64_t cols) {
+  const int64_t wanted = ceil_div(cols, 2048);
+  const int64_t chunk = ceil_div(cols, wanted < 512 ? wanted : 512);
+  return {ceil_div(cols, chunk), chunk};
+}
+
+}  // namespace rlxgpu
+
+#endif  // RLXGPU_KERNELS_REDUCE_LAYOUT_H_
