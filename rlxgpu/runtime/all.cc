@@ -13,6 +13,7 @@
 #include "rlxgpu/runtime/device.cc"
 #include "rlxgpu/runtime/device_tensor.cc"
 #include "rlxgpu/runtime/done_thread.cc"
+#include "rlxgpu/runtime/dry.cc"
 #include "rlxgpu/runtime/engine.cc"
 #include "rlxgpu/runtime/engine_by_step.cc"
 #include "rlxgpu/runtime/engine_bind.cc"
