@@ -275,8 +275,15 @@ class Verifier : public StepChecker {
     return arrays;
   }
 
+  // Elements of a step that were looked at.
+  struct Tally {
+    int64_t count = 0, unsure = 0;
+    int64_t undefined = 0;  // NaN by the reference and a number on the device: not compared
+    bool nothing_compared() const { return count > 0 && undefined == count; }
+  };
+
   // "" or what is wrong. Bounds grow with every sample: what is right by a few is right by all.
-  std::string difference(const Arrays& got, SimplestVariant* plain, int64_t& unsure) const {
+  std::string difference(const Arrays& got, SimplestVariant* plain, Tally& tally) const {
     double ulps = 0;
     for (const Node& node : group_.graph.nodes) {
       if (node.kind == NodeKind::op && node.op->view == nullptr && !node.op->reads_elsewhere && !node.op->keeps_order)
@@ -284,17 +291,17 @@ class Verifier : public StepChecker {
     }
     const Arrays exact = evaluated(plain, nullptr);
     std::vector<Arrays> samples;
-    std::string problem = first_difference(got, exact, samples, ulps, unsure);
+    std::string problem = first_difference(got, exact, samples, ulps, tally);
     for (uint64_t s = 0; s < reference::kSamples && !problem.empty(); ++s) {
       reference::Shaker shaker(s);
       samples.push_back(evaluated(plain, &shaker));
-      problem = first_difference(got, exact, samples, ulps, unsure);
+      problem = first_difference(got, exact, samples, ulps, tally);
     }
     return problem;
   }
   static std::string first_difference(const Arrays& got, const Arrays& exact, const std::vector<Arrays>& samples,
-                                      double ulps, int64_t& unsure) {
-    unsure = 0;
+                                      double ulps, Tally& tally) {
+    tally = {};
     for (const auto& [name, array] : got) {
       const auto expected = exact.find(name);
       if (expected == exact.end()) continue;
@@ -302,7 +309,9 @@ class Verifier : public StepChecker {
       for (const Arrays& sample : samples) shaken.push_back(sample.find(name)->second);
       const reference::Comparison compared = reference::compare(array, expected->second, shaken, ulps);
       if (!compared.right()) return compared.text();
-      unsure += static_cast<int64_t>(compared.unsure);
+      tally.unsure += static_cast<int64_t>(compared.unsure);
+      tally.count += static_cast<int64_t>(compared.count);
+      tally.undefined += static_cast<int64_t>(compared.undefined);
     }
     return "";
   }
@@ -319,13 +328,25 @@ class Verifier : public StepChecker {
       if (!plain.ok()) return plain.status();
       if (*plain != nullptr) {
         verdict.against = (*plain)->name();
-        if (difference(*got, plain->get(), verdict.unsure).empty()) return absl::OkStatus();
+        Tally tally;
+        if (difference(*got, plain->get(), tally).empty() && !tally.nothing_compared()) {
+          verdict.unsure = tally.unsure;
+          return absl::OkStatus();
+        }
         // One of the two is wrong: the reference knows which.
       }
     }
     verdict.against = "the reference";
-    verdict.findings = difference(*got, nullptr, verdict.unsure);
-    if (verdict.findings.empty()) return absl::OkStatus();
+    Tally tally;
+    verdict.findings = difference(*got, nullptr, tally);
+    verdict.unsure = tally.unsure;
+    if (verdict.findings.empty()) {
+      if (tally.nothing_compared()) {
+        verdict.kind = StepVerdict::Kind::unverified;
+        verdict.findings = "all of it is NaN by the reference, and numbers on the device";
+      }
+      return absl::OkStatus();
+    }
     verdict.kind = StepVerdict::Kind::wrong;
     if (group_.anchor >= 0) verdict.way_out = way_around(chosen);
     return absl::OkStatus();

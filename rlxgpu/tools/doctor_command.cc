@@ -21,7 +21,7 @@ int doctor_command(const DoctorCommand& command, std::ostream& out, std::ostream
   }
   if (names.empty()) return err << "this machine has no adapter\n", 1;
   bool right = true;
-  size_t unverified = 0;
+  size_t compared = 0, unverified = 0;
   for (const std::string& name : names) {
     Result<Device> device = open_device({.adapter = name});
     if (!device.ok()) return fail(device.status(), err);
@@ -33,15 +33,16 @@ int doctor_command(const DoctorCommand& command, std::ostream& out, std::ostream
       Result<std::vector<StepVerdict>> steps = verify_steps(*device, loaded, sizes, err);
       if (!steps.ok()) return fail(steps.status(), err);
       right = report_steps(*steps, loaded.model, out) && right;
-      for (const StepVerdict& step : *steps) unverified += step.kind == StepVerdict::Kind::unverified;
+      for (const StepVerdict& step : *steps) ++(step.kind == StepVerdict::Kind::unverified ? unverified : compared);
     }
   }
   out << "verdict   "
       << (!right            ? "WRONG: see above; the way out is a switch: docs/switches.md"
+          : compared == 0   ? "NOT COMPARED: of no step could the result be judged"
           : unverified == 0 ? "every step is right"
                             : "every step that could be compared is right")
       << "\n";
-  return right ? 0 : 1;
+  return right && compared > 0 ? 0 : 1;
 }
 
 }  // namespace rlxgpu::tools

@@ -118,6 +118,27 @@ TEST_CASE("an error of one part in ten thousand is found, one of rounding's size
   check_all_right(verify(with_fault(64, 48, 0), verified(Sizes::free)));
 }
 
+// A copy of x by its kernel; by its reference nothing that a result could be compared with.
+inline constexpr OpDef kUnjudged = {
+    .name = "unjudged",
+    .infer = [](Infer& infer) { infer.result(infer.dtype(0), infer.shape(0)); },
+    .at = [](At& at) { at.result() << at.operand(0); },
+    .reference =
+        [](reference::Call& call) {
+          for (int64_t i = 0; i < call.result().count(); ++i) call.result()[i] = std::nan("");
+        },
+    .accuracy = {0},
+};
+TEST_CASE("what is NaN by the reference is not called right", "[gpu][verify]") {
+  DynamicGraph g;
+  g->output("y", apply(kUnjudged, {g->input("x", f32, {5, 3})}, Site(std::source_location::current())));
+  const Verified run = verify(g, verified(Sizes::free));
+  CHECK(run.status.ToString() == "OK");
+  REQUIRE(run.verdicts.size() == 1);
+  CHECK(run.verdicts[0].kind == Kind::unverified);
+  CHECK_THAT(run.verdicts[0].findings, ContainsSubstring("NaN by the reference"));
+}
+
 TEST_CASE("large kernels are compared with their simplest variant, small ones with the reference", "[gpu][verify]") {
   DynamicGraph graph;
   graph->output("y", hasty_sum(graph->input("x", f32, {2048, 1200}), GENERATE(0, 300)));
