@@ -13,15 +13,13 @@ Result<Session> start_session(const Device& device, const Graph& graph, const Dy
   const Target target = options.target != nullptr ? *options.target : device.target();
   CompileOptions compile_options = options.compile;
   if (options.tuned && compile_options.chooser.choose == nullptr) compile_options.chooser = chooser_of(device);
-  TrustContext trust = {device, target};
-  if (compile_options.trust.trusts == nullptr) compile_options.trust = trust_in(trust);
   Origin origin;
   const bool verified = wants_verification(options.engine);
   if (verified) {
     if (Status status = can_verify(device); !status.ok()) return status;
     compile_options.origin = &origin;
   }
-  Program program = compile(graph, target, compile_options);
+  Program program = compile_for(device, graph, target, compile_options);
   if (!program.error.empty()) return invalid_argument(program.error.view());
   EngineOptions engine = options.engine;
   if (verified) engine.checker = make_verifier(device, target, std::move(origin), view_of(program, target));

@@ -148,9 +148,55 @@ TEST_CASE("without anyone to ask, every variant is trusted; a distrusted one is 
     return std::string(view_of(program, target).name(program.steps[0].label));
   };
   CHECK(variant_of({}) == "suspect/f16/transposed_plain");
+  std::vector<Suspect> distrusted;  // as a device settles it: plan, and again without what is wrong
+  for (const std::string_view expected : {"transposed_plain", ""}) {
+    Vec<Suspect> suspects;
+    CompileOptions options;
+    options.distrusted = distrusted;
+    options.suspects = &suspects;
+    variant_of(options);
+    CHECK(suspects.size() == (expected.empty() ? 0 : 1));
+    for (const Suspect& suspect : suspects) {
+      CHECK(suspect.op == "suspect");
+      CHECK(suspect.variant == expected);
+      CHECK(suspect.call.view() == "suspect f16[8,8] f16[8,8] -> f16[8,8]");
+      CHECK(error_of(suspect.probe).empty());
+      distrusted.push_back(suspect);
+    }
+  }
   CompileOptions distrusting;
-  distrusting.trust.trusts = [](void*, const Call&, const Variant&) { return false; };
+  distrusting.distrusted = distrusted;
   CHECK(variant_of(distrusting) == "suspect/f16/plain");
+}
+
+constexpr Variant kRightOnes[] = {{"tried", nullptr, matmul_plain_emit, nullptr, matmul_probe},
+                                  {"plain", nullptr, matmul_plain_emit}};
+constexpr OpDef kRightSuspect{
+    .name = "right_suspect", .infer = matmul_infer, .variants = kRightOnes, .reference = matmul_reference};
+
+TEST_CASE("a probe that memory does not suffice for says nothing about its kernel", "[matmul][gpu]") {
+  Heard heard;
+  constexpr uint64_t kLimit = 1 << 20;
+  const Device device =
+      open_or_skip({.memory_limit = kLimit, .log = [&](std::string_view text) { heard.warnings.emplace_back(text); }});
+  DynamicGraph graph;  // which is smaller than its probe
+  graph->output("y", apply(kRightSuspect, {graph->input("a", f16, {2, 2}), graph->input("b", f16, {2, 2})},
+                           std::source_location::current()));
+  const auto label = [&] {
+    auto executable = Executable<DynamicGraph>::create(device, graph);
+    REQUIRE(executable.status().ToString() == "OK");
+    auto profile = executable->engine().profile();
+    REQUIRE(profile.ok());
+    return profile->at(0).label;
+  };
+  {
+    const auto filler = DeviceTensor::create(device, f32, {(kLimit - 8192) / 4});
+    REQUIRE(filler.status().ToString() == "OK");
+    CHECK(label() == "right_suspect/f16/plain");
+    CHECK(heard.about("right_suspect/tried could not be tried") == 1);
+  }
+  CHECK(label() == "right_suspect/f16/tried");
+  CHECK(heard.about("is not used") == 0);
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include <string_view>
 
 #include "rlxgpu/base/text.h"
+#include "rlxgpu/base/vec.h"
+#include "rlxgpu/graph/builder.h"
 #include "rlxgpu/graph/op.h"
 
 namespace rlxgpu {
@@ -25,13 +27,6 @@ struct Chooser {
   // `accepted`: the variants that accept the call, one at least: the preferred one, then the others in the op's order.
   // Returns the index of one of them; anything else means the first.
   int (*choose)(void* context, const Call& call, std::span<const Variant* const> accepted) = nullptr;
-  void* context = nullptr;
-};
-
-// Asked before a variant that has a probe is used; when the answer is false, another one is. Without anyone to ask, all
-// are trusted.
-struct Trust {
-  bool (*trusts)(void* context, const Call& call, const Variant& variant) = nullptr;
   void* context = nullptr;
 };
 
@@ -58,6 +53,25 @@ constexpr void append_call(Text& out, const Call& call) {
     out << '}';
   }
   for (const OpDef* const map : call.fused) out << " +" << map->name;
+}
+
+// A variant that has a probe (Variant::probe) and a call that it is to compute. Whether it is right on a device is
+// settled before a program is planned for good (runtime/trust.h): planning asks nobody.
+struct Suspect {
+  std::string_view op, variant;
+  Text call;    // as append_call writes it
+  Graph probe;  // whose results show whether the variant is right
+};
+
+constexpr Suspect suspect_of(const Call& call, const Variant& variant) {
+  Suspect suspect;
+  suspect.op = call.op->name;
+  suspect.variant = variant.name;
+  append_call(suspect.call, call);
+  Builder probe;
+  variant.probe(probe, call);
+  suspect.probe = probe.graph();
+  return suspect;
 }
 
 }  // namespace rlxgpu

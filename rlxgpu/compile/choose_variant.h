@@ -1,11 +1,13 @@
 // Which variant of a kernel op computes a call: of those that accept it the first that prefers it, unless a choice or a
-// chooser says otherwise (choice.h), and never one that is not trusted.
+// chooser says otherwise (choice.h), and never one that is known to be wrong on the device.
 #ifndef RLXGPU_COMPILE_CHOOSE_VARIANT_H_
 #define RLXGPU_COMPILE_CHOOSE_VARIANT_H_
 
 #include <cstdint>
 #include <span>
 
+#include "rlxgpu/base/text.h"
+#include "rlxgpu/base/vec.h"
 #include "rlxgpu/compile/choice.h"
 #include "rlxgpu/compile/emit.h"
 #include "rlxgpu/compile/equal_groups.h"
@@ -17,7 +19,8 @@ namespace rlxgpu {
 struct VariantChoice {
   std::span<const Choice> choices = {};
   Chooser chooser = {};
-  Trust trust = {};
+  std::span<const Suspect> distrusted = {};  // known to be wrong: not used
+  Vec<Suspect>* suspects = nullptr;          // to be told which variants with probes are used; may be null
 };
 
 namespace internal {
@@ -48,6 +51,16 @@ constexpr const Variant* best_of(const Call& call, const Vec<const Variant*>& ac
   return best;
 }
 
+constexpr bool is_distrusted(const Call& call, const Variant& variant, std::span<const Suspect> distrusted) {
+  if (distrusted.empty() || variant.probe == nullptr) return false;
+  Text line;
+  append_call(line, call);
+  for (const Suspect& wrong : distrusted) {
+    if (wrong.op == call.op->name && wrong.variant == variant.name && wrong.call.view() == line.view()) return true;
+  }
+  return false;
+}
+
 }  // namespace internal
 
 // The variant's dispatches, for the kernel op `anchor` of the group that ends in `root`.
@@ -75,21 +88,13 @@ constexpr void emit_best_variant(Lowering& lowering, const VariantChoice& choice
   }
   Vec<const Variant*> accepted;
   for (const Variant& variant : node.op->variants) {
-    if (variant.accepts == nullptr || variant.accepts(call, lowering.target())) accepted.push_back(&variant);
+    if (variant.accepts != nullptr && !variant.accepts(call, lowering.target())) continue;
+    if (!internal::is_distrusted(call, variant, choice.distrusted)) accepted.push_back(&variant);
   }
   internal::put_preferred_first(call, lowering.target(), accepted);
-  const Variant* chosen = internal::best_of(call, accepted, choice);
-  while (chosen != nullptr && chosen->probe != nullptr && choice.trust.trusts != nullptr &&
-         !choice.trust.trusts(choice.trust.context, call, *chosen)) {
-    Vec<const Variant*> others;
-    for (const Variant* const variant : accepted) {
-      if (variant->name != chosen->name) others.push_back(variant);
-    }
-    accepted = others;
-    internal::put_preferred_first(call, lowering.target(), accepted);
-    chosen = internal::best_of(call, accepted, choice);
-  }
+  const Variant* const chosen = internal::best_of(call, accepted, choice);
   if (chosen == nullptr) return lowering.fail(node.op->name, ": no kernel variant accepts ", call.operand(0).shape);
+  if (choice.suspects != nullptr && chosen->probe != nullptr) choice.suspects->push_back(suspect_of(call, *chosen));
   Emit emit(lowering, call, anchor, root, chosen->name);
   chosen->emit(emit);
 }

@@ -28,10 +28,11 @@ struct Origin {
 struct CompileOptions {
   FuseOptions fuse = {};
   bool simplify = true;
-  std::span<const Choice> choices = {};  // kernel variants to prefer; the strings must live as long as the call
-  Chooser chooser = {};                  // decides for each call; choices win over it
-  Trust trust = {};                      // has the last word on variants that need a proof
-  Origin* origin = nullptr;              // to be filled in
+  std::span<const Choice> choices = {};      // kernel variants to prefer; the strings must live as long as the call
+  Chooser chooser = {};                      // decides for each call; choices win over it
+  std::span<const Suspect> distrusted = {};  // variants of calls that are wrong on the device: not used
+  Vec<Suspect>* suspects = nullptr;          // to be filled in: uses of variants that need a proof (runtime/trust.h)
+  Origin* origin = nullptr;                  // to be filled in
 #ifdef NDEBUG
   bool check = false;
 #else
@@ -48,8 +49,9 @@ constexpr Program compile(const Graph& graph, const Target& target, const Compil
   const Graph& from = options.simplify ? simple : graph;
   const Fusion fusion = fuse(from, target, options.fuse);
   Lowering lowering(from, fusion, target, program);
+  if (options.origin != nullptr) *options.origin = Origin();
   Vec<GroupSteps>* const groups = options.origin != nullptr ? &options.origin->groups : nullptr;
-  lower(lowering, {options.choices, options.chooser, options.trust}, groups);
+  lower(lowering, {options.choices, options.chooser, options.distrusted, options.suspects}, groups);
   if (!program.error.empty()) return program;
   Planner(from, lowering.memory(), target, program).run();
   if (options.origin != nullptr) {

@@ -86,7 +86,7 @@ struct DeviceState {
   std::map<std::string, std::string> tuned;  // variants by call, of this adapter: see compile/choice.h
 
   std::mutex trust_mutex;               // guards trusted
-  std::map<std::string, bool> trusted;  // by the texts of a probe's kernels: see trust.h
+  std::map<std::string, bool> trusted;  // by the texts of a probe's kernels: see trust.cc
 
   AdapterInfo adapter;
   Target target;

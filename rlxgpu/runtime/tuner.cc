@@ -34,9 +34,9 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 // Takes the named variant, and writes down what it was asked.
 struct Recorder {
   std::string wanted;                 // "": the first
-  Trust trust = {};                   // variants that it does not trust are not written down
   std::string call;                   // the first one asked for
   std::vector<std::string> accepted;  // of that call, the preferred one first
+  std::vector<Suspect> suspects;      // those of them that need a proof
 
   static int choose(void* context, const Call& call, std::span<const Variant* const> accepted) {
     Recorder& self = *static_cast<Recorder*>(context);
@@ -45,11 +45,8 @@ struct Recorder {
       append_call(line, call);
       self.call = line.view();
       for (const Variant* const variant : accepted) {
-        if (variant->probe != nullptr && self.trust.trusts != nullptr &&
-            !self.trust.trusts(self.trust.context, call, *variant)) {
-          continue;
-        }
         self.accepted.emplace_back(variant->name);
+        if (variant->probe != nullptr) self.suspects.push_back(suspect_of(call, *variant));
       }
     }
     for (size_t i = 0; i < accepted.size(); ++i) {
@@ -69,7 +66,6 @@ struct Candidate {
 
 std::vector<Candidate> find_candidates(const Device& device, const Graph& graph) {
   const Target target = device.target();
-  TrustContext trust = {device, target};
   const Graph simple = simplify(graph);
   const Fusion fusion = fuse(simple, target);
   std::vector<Candidate> found;
@@ -80,9 +76,11 @@ std::vector<Candidate> find_candidates(const Device& device, const Graph& graph)
     Candidate candidate;
     candidate.graph = extract_group(simple, fusion, static_cast<int32_t>(n));
     Recorder recorder;
-    recorder.trust = trust_in(trust);
     const Program program =
         compile(candidate.graph, target, {.simplify = false, .chooser = {Recorder::choose, &recorder}});
+    for (const Suspect& suspect : recorder.suspects) {
+      if (!is_trusted(device, target, suspect)) std::erase(recorder.accepted, suspect.variant);
+    }
     if (!program.error.empty() || recorder.accepted.size() < 2 || !seen.insert(recorder.call).second) continue;
     candidate.call = recorder.call;
     candidate.variants = recorder.accepted;
@@ -118,8 +116,8 @@ class Trial {
     Recorder recorder;
     recorder.wanted = variant;
     const Target target = device.target();
-    const RenderedProgram rendered = render(
-        compile(candidate.graph, target, {.simplify = false, .chooser = {Recorder::choose, &recorder}}), target);
+    const RenderedProgram rendered =
+        render(compile(candidate.graph, target, {.simplify = false, .chooser = {Recorder::choose, &recorder}}), target);
     if (!rendered.program.error.empty()) return absl::InvalidArgumentError(rendered.program.error.view());
     const ProgramView view = rendered.view();
     absl::StatusOr<Engine> engine =
