@@ -8,8 +8,9 @@
 #include <string_view>
 
 #include "rlxgpu/base/vec.h"
-#include "rlxgpu/compile/fuse.h"
+#include "rlxgpu/compile/fusion.h"
 #include "rlxgpu/compile/program.h"
+#include "rlxgpu/compile/views.h"
 #include "rlxgpu/graph/graph.h"
 #include "rlxgpu/graph/op.h"
 #include "rlxgpu/graph/target.h"
@@ -99,15 +100,13 @@ class Lowering {
 
   // The stored value that this one is a strided view of, or -1 when it must be computed.
   constexpr int32_t strided(int32_t value, View& view) const {
-    if (memory_of(value) >= 0) {
-      view = {0, dense_strides(graph_.value(value).shape)};
-      return value;
+    Vec<const Node*> views;
+    for (; memory_of(value) < 0; value = graph_.operand(*views.back(), 0)) {
+      const Node& from = graph_.producer(value);
+      if (from.kind != NodeKind::op || from.op->view == nullptr) return -1;
+      views.push_back(&from);
     }
-    const Node& from = graph_.producer(value);
-    if (from.kind != NodeKind::op || from.op->view == nullptr) return -1;
-    View inner;
-    const int32_t base = strided(graph_.operand(from, 0), inner);
-    return base >= 0 && from.op->view(call_of(graph_, from), inner, view) ? base : -1;
+    return view_through(graph_, value, views, view) ? value : -1;
   }
   constexpr View view(int32_t value) const {
     View view;
