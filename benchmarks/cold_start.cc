@@ -13,7 +13,7 @@
 #include "rlxgpu/kernels/matmul/matmul.h"
 #include "rlxgpu/runtime/device.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 constexpr int kSize = 512;
@@ -73,4 +73,4 @@ double cold_start_seconds(const char* how) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

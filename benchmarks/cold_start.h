@@ -11,13 +11,13 @@
 
 #include <string_view>
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr char kColdStart[] = "--cold-start";
 
 int cold_start_child(std::string_view how);
 double cold_start_seconds(const char* how);  // less than 0: the child failed
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // BENCHMARKS_COLD_START_H_

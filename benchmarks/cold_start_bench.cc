@@ -7,7 +7,7 @@
 #include "benchmark/benchmark.h"
 #include "benchmarks/cold_start.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 void BM_ColdStart(benchmark::State& state, const char* how) {
@@ -26,10 +26,10 @@ BENCHMARK_CAPTURE(BM_ColdStart, planned, "planned")->UseManualTime()->Unit(bench
 BENCHMARK_CAPTURE(BM_ColdStart, constant, "constant")->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(10);
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::string_view(argv[1]) == rlxgpu::kColdStart) return rlxgpu::cold_start_child(argv[2]);
+  if (argc == 3 && std::string_view(argv[1]) == rlxgpu::core::kColdStart) return rlxgpu::core::cold_start_child(argv[2]);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::RunSpecifiedBenchmarks();

@@ -25,7 +25,7 @@
 #include "rlxgpu/kernels/movement/movement.h"
 #include "rlxgpu/runtime/device.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 struct Case {
@@ -185,12 +185,12 @@ void register_all() {
 }
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  rlxgpu::register_all();
+  rlxgpu::core::register_all();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 }

@@ -19,7 +19,7 @@
 #include "rlxgpu/reference/interpreter.h"
 #include "rlxgpu/runtime/device.h"
 
-namespace rlxgpu::benchmarks {
+namespace rlxgpu::core::benchmarks {
 
 struct GraphCase {
   std::function<void(Builder&)> build;  // f32 inputs and weights, f32 outputs
@@ -103,6 +103,6 @@ inline void register_graph(const std::string& name, const GraphCase& c) {
   benchmark::RegisterBenchmark(name, bench_graph, c)->UseManualTime()->Unit(benchmark::kMillisecond)->MinTime(0.1);
 }
 
-}  // namespace rlxgpu::benchmarks
+}  // namespace rlxgpu::core::benchmarks
 
 #endif  // RLXGPU_BENCHMARKS_GRAPH_BENCH_H_

@@ -15,7 +15,7 @@
 #include "rlxgpu/kernels/reduce/reduce.h"
 #include "rlxgpu/kernels/sort/sort.h"
 
-namespace rlxgpu::benchmarks {
+namespace rlxgpu::core::benchmarks {
 namespace {
 
 constexpr int64_t kColumns = 64, kNearest = 15;
@@ -42,12 +42,12 @@ void register_all() {
 }
 
 }  // namespace
-}  // namespace rlxgpu::benchmarks
+}  // namespace rlxgpu::core::benchmarks
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  rlxgpu::benchmarks::register_all();
+  rlxgpu::core::benchmarks::register_all();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 }

@@ -33,7 +33,7 @@
 #include "rlxgpu/runtime/device_tensor.h"
 #include "rlxgpu/runtime/interop.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 void check(const Status& status) {
@@ -295,6 +295,6 @@ void BM_Bind(benchmark::State& state) {
 BENCHMARK(BM_Bind)->Name("bind")->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(500);
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 BENCHMARK_MAIN();

@@ -26,7 +26,7 @@
 #include "rlxgpu/tools/moonshine_decoder.h"
 #include "rlxgpu/tools/transcribe.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 constexpr char kChild[] = "--load";
@@ -116,10 +116,10 @@ BENCHMARK_CAPTURE(BM_Load, encoder, "encoder")->UseManualTime()->Unit(benchmark:
 BENCHMARK_CAPTURE(BM_Load, moonshine, "moonshine")->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(7);
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 int main(int argc, char** argv) {
-  if (argc == 4 && std::string_view(argv[1]) == rlxgpu::kChild) return rlxgpu::load_child(argv[2], std::atoi(argv[3]));
+  if (argc == 4 && std::string_view(argv[1]) == rlxgpu::core::kChild) return rlxgpu::core::load_child(argv[2], std::atoi(argv[3]));
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::RunSpecifiedBenchmarks();

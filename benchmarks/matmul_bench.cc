@@ -29,7 +29,7 @@
 #include "rlxgpu/kernels/movement/movement.h"
 #include "rlxgpu/runtime/device.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 struct Case {
@@ -283,13 +283,13 @@ int print_choices(std::string_view filter) {
 }
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "--choice") return rlxgpu::print_choices(argc > 2 ? argv[2] : "");
+  if (argc > 1 && std::string_view(argv[1]) == "--choice") return rlxgpu::core::print_choices(argc > 2 ? argv[2] : "");
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  rlxgpu::register_all();
+  rlxgpu::core::register_all();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 }

@@ -31,7 +31,7 @@
 #include "rlxgpu/kernels/movement/stored.h"
 #include "rlxgpu/runtime/device.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 void check(const Status& status) {
@@ -226,13 +226,13 @@ int run(const Options& options) {
 }
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 int main(int argc, char** argv) {
-  rlxgpu::Options options;
+  rlxgpu::core::Options options;
   for (int i = 1; i < argc; ++i) {
     options.steps = options.steps || std::string_view(argv[i]) == "--steps";
     options.prefill = options.prefill || std::string_view(argv[i]) == "--prefill";
   }
-  return rlxgpu::run(options);
+  return rlxgpu::core::run(options);
 }

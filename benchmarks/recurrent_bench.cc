@@ -13,7 +13,7 @@
 #include "rlxgpu/kernels/movement/movement.h"
 #include "rlxgpu/kernels/recurrent/recurrent.h"
 
-namespace rlxgpu::benchmarks {
+namespace rlxgpu::core::benchmarks {
 namespace {
 
 struct Case {
@@ -65,12 +65,12 @@ void register_all() {
 }
 
 }  // namespace
-}  // namespace rlxgpu::benchmarks
+}  // namespace rlxgpu::core::benchmarks
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  rlxgpu::benchmarks::register_all();
+  rlxgpu::core::benchmarks::register_all();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 }

@@ -12,7 +12,7 @@
 #include "rlxgpu/kernels/movement/stored.h"
 #include "rlxgpu/kernels/resize/resize.h"
 
-namespace rlxgpu::benchmarks {
+namespace rlxgpu::core::benchmarks {
 namespace {
 
 struct Case {
@@ -55,12 +55,12 @@ void register_all() {
 }
 
 }  // namespace
-}  // namespace rlxgpu::benchmarks
+}  // namespace rlxgpu::core::benchmarks
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  rlxgpu::benchmarks::register_all();
+  rlxgpu::core::benchmarks::register_all();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 }

@@ -14,7 +14,7 @@
 #include "rlxgpu/kernels/reduce/reduce.h"
 #include "rlxgpu/kernels/state_space/state_space.h"
 
-namespace rlxgpu::benchmarks {
+namespace rlxgpu::core::benchmarks {
 namespace {
 
 struct Case {
@@ -76,12 +76,12 @@ void register_all() {
 }
 
 }  // namespace
-}  // namespace rlxgpu::benchmarks
+}  // namespace rlxgpu::core::benchmarks
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  rlxgpu::benchmarks::register_all();
+  rlxgpu::core::benchmarks::register_all();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 }

@@ -16,7 +16,7 @@
 #include "rlxgpu/tools/transcribe.h"
 #include "rlxgpu/tools/wav.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 struct Bench {
@@ -71,13 +71,13 @@ void BM_Transcribe(benchmark::State& state, bool encoder_only) {
 }
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   for (const bool encoder : {true, false}) {
-    benchmark::RegisterBenchmark(encoder ? "moonshine/encoder" : "moonshine/transcription", rlxgpu::BM_Transcribe, encoder)
+    benchmark::RegisterBenchmark(encoder ? "moonshine/encoder" : "moonshine/transcription", rlxgpu::core::BM_Transcribe, encoder)
         ->UseManualTime()
         ->Unit(benchmark::kMillisecond)
         ->Iterations(5);

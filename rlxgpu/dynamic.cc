@@ -7,7 +7,7 @@
 #include "rlxgpu/runtime/trust.h"
 #include "rlxgpu/runtime/verify.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 Result<Session> start_session(const Device& device, const Graph& graph, const DynamicOptions& options) {
   const Target target = options.target != nullptr ? *options.target : device.target();
@@ -35,4 +35,4 @@ Result<Session> start_session(const Device& device, const Graph& graph, const En
   return start_session(device, graph, dynamic);
 }
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal

@@ -18,7 +18,7 @@
 
 #include "rlxgpu/executable.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // One that was moved from is a graph with an error, which its executable says.
 class DynamicGraph {
@@ -151,6 +151,10 @@ class Executable<DynamicGraph> {
   Session session_;
 };
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::DynamicGraph, core::DynamicOptions, core::Sizes;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_DYNAMIC_H_

@@ -32,7 +32,7 @@
 #include "rlxgpu/runtime/element_types.h"
 #include "rlxgpu/runtime/session.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 
@@ -215,6 +215,10 @@ class Executable {
   Status broken_;  // why there is no session
 };
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Executable, core::PlannedForDevice, core::kThisDevice;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_EXECUTABLE_H_

@@ -15,7 +15,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 TEST_CASE("attention: what is wrong is said", "[attention]") {
@@ -247,4 +247,4 @@ TEST_CASE("scores that do not fit into memory are not stored", "[attention]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -17,7 +17,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 std::vector<uint32_t> words_of(const std::vector<uint8_t>& bytes) {
@@ -155,4 +155,4 @@ TEST_CASE("packed weights: what is wrong is said", "[blocks]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -17,7 +17,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 constexpr Shape result(Shape x, Shape w, ConvOptions options = {}) {
@@ -286,4 +286,4 @@ TEST_CASE("deform_conv without offsets is conv", "[conv]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -14,7 +14,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 using Make = std::function<Tensor(Tensor, Tensor)>;
@@ -238,4 +238,4 @@ constexpr bool compiles() {
 static_assert(compiles(), "gradients inside the compiler");
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

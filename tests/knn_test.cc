@@ -16,7 +16,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 TEST_CASE("knn: what is wrong is said", "[knn]") {
@@ -174,4 +174,4 @@ TEST_CASE("knn: rows of zeros, infinities and NaN, and views", "[knn][gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

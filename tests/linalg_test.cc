@@ -14,7 +14,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 TEST_CASE("cholesky: what is wrong is said", "[linalg]") {
@@ -70,4 +70,4 @@ TEST_CASE("factors by hand; what is not positive definite is NaN and has a flag"
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

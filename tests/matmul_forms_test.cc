@@ -27,7 +27,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 // Sums of k products of at most 4; silu and gelu are no steeper than 1.2; times as much again.
@@ -505,4 +505,4 @@ TEST_CASE("grouped_matmul: every row by its expert's matrix", "[matmul][gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

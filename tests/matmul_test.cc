@@ -16,7 +16,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 constexpr Shape product(Shape a, Shape b) {
@@ -220,4 +220,4 @@ TEST_CASE("matmul kernels that state their buffers' sizes warm up", "[matmul][gp
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -14,7 +14,7 @@
 #include "tests/support/small_tiles.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 bool has_units(const Device& device, DType dtype) {
@@ -175,4 +175,4 @@ TEST_CASE("matrix units are never the first guess", "[matmul]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

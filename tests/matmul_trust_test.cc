@@ -15,7 +15,7 @@
 #include "tests/support/small_tiles.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 // A kernel file with one place changed.
@@ -200,4 +200,4 @@ TEST_CASE("a probe that memory does not suffice for says nothing about its kerne
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -11,7 +11,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 TEST_CASE("packed: what is wrong is said", "[packed]") {
@@ -123,4 +123,4 @@ TEST_CASE("several numbers in a byte", "[packed][gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

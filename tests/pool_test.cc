@@ -12,7 +12,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 constexpr Shape pooled(Shape x, PoolOptions options) {
@@ -164,4 +164,4 @@ TEST_CASE("what follows a pool joins its kernel", "[pool][gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

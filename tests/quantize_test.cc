@@ -11,7 +11,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 TEST_CASE("quantize: what is wrong is said", "[quantize]") {
@@ -138,4 +138,4 @@ TEST_CASE("a group counts by its two best, and the chosen are inside the best gr
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -12,7 +12,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 TEST_CASE("recurrent: what is wrong is said", "[recurrent]") {
@@ -184,4 +184,4 @@ TEST_CASE("numbers worked out by hand", "[recurrent][gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

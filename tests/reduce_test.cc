@@ -15,7 +15,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 constexpr Shape shape_of_sum(Shape x, Axes axes, bool keep_dims) {
@@ -205,4 +205,4 @@ TEST_CASE("comparisons that join a reduction are compiled without branches", "[r
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

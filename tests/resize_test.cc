@@ -15,7 +15,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 TEST_CASE("resize: what is wrong is said", "[resize]") {
@@ -201,4 +201,4 @@ TEST_CASE("affine grids", "[resize][gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

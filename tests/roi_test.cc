@@ -12,7 +12,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 TEST_CASE("roi, det: what is wrong is said", "[roi]") {
@@ -90,4 +90,4 @@ TEST_CASE("determinants by hand", "[linalg][gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -11,7 +11,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 TEST_CASE("threefry gives its published answers", "[random]") {
@@ -169,4 +169,4 @@ TEST_CASE("tokens are drawn with their probabilities", "[sample][gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -10,7 +10,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 TEST_CASE("scan: what is wrong is said", "[scan]") {
@@ -94,4 +94,4 @@ TEST_CASE("scans of special numbers and over run-time extents", "[scan][gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

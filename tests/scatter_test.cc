@@ -9,7 +9,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 struct Operands {
@@ -126,4 +126,4 @@ TEST_CASE("scatter with as many updates as a run says", "[scatter][gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -14,7 +14,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 TEST_CASE("select: what is wrong is said", "[select]") {
@@ -196,4 +196,4 @@ TEST_CASE("non_max_suppression agrees with the reference", "[select][gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -12,7 +12,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 TEST_CASE("softmax: what is wrong is said", "[softmax]") {
@@ -117,4 +117,4 @@ TEST_CASE("softmax over run-time extents", "[softmax][gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -11,7 +11,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 TEST_CASE("sort: what is wrong is said", "[sort]") {
@@ -93,4 +93,4 @@ TEST_CASE("maps before argsort join its kernel, and rows may have a run-time len
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -14,7 +14,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 TEST_CASE("recurrences: what is wrong is said", "[state_space]") {
@@ -204,4 +204,4 @@ TEST_CASE("what recurrences mean, worked out by hand", "[state_space]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -21,7 +21,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 TEST_CASE("rope, embedding and kv_append: what is wrong is said", "[rope]") {
@@ -223,4 +223,4 @@ TEST_CASE("token by token is as all at once", "[kv_append][gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

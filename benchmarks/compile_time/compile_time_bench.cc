@@ -63,7 +63,7 @@ void BM_Compile(benchmark::State& state, std::string_view compiler, const Case& 
   command.insert(command.end(), what.options.begin(), what.options.end());
   Cost best;
   for (auto _ : state) {
-    const rlxgpu::tools::ProcessResult result = rlxgpu::tools::run_process(command);
+    const rlxgpu::core::tools::ProcessResult result = rlxgpu::core::tools::run_process(command);
     if (result.exit_code != 0) return state.SkipWithError(result.output);
     state.SetIterationTime(result.seconds);
     // Processor time: what others do on the machine meanwhile does not count.
@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
     }
   }
   for (const std::string_view compiler : kCompilers) {
-    if (rlxgpu::tools::run_process({std::string(compiler), "--version"}).exit_code != 0) continue;
+    if (rlxgpu::core::tools::run_process({std::string(compiler), "--version"}).exit_code != 0) continue;
     for (const Case& what : kCases) {
       benchmark::RegisterBenchmark(key_of(compiler, what.name).c_str(), BM_Compile, compiler, what)
           ->UseManualTime()

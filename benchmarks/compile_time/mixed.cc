@@ -6,7 +6,7 @@ using namespace rlxgpu;
 
 struct Mixed {
   static constexpr Tensor round(Builder& g, int i, Tensor x) {
-    Text name;
+    core::Text name;
     name << 'w' << i;
     const Tensor w = g.param(name.view(), f32, {64, 64});
     const Tensor y = softmax(matmul(x, w) * 0.125f, -1);

@@ -22,7 +22,7 @@
 #include "rlxgpu/kernels/signal/signal.h"
 #include "rlxgpu/runtime/device.h"
 
-namespace rlxgpu::peers {
+namespace rlxgpu::core::peers {
 namespace {
 
 using Points = std::vector<std::complex<float>>;
@@ -149,6 +149,6 @@ int run(int rounds) {
 }
 
 }  // namespace
-}  // namespace rlxgpu::peers
+}  // namespace rlxgpu::core::peers
 
-int main(int argc, char** argv) { return rlxgpu::peers::run(argc > 1 ? std::max(1, std::atoi(argv[1])) : 30); }
+int main(int argc, char** argv) { return rlxgpu::core::peers::run(argc > 1 ? std::max(1, std::atoi(argv[1])) : 30); }

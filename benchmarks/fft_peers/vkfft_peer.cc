@@ -10,7 +10,7 @@
 #include "glslang_c_interface.h"
 #include "vkFFT.h"
 
-namespace rlxgpu::peers {
+namespace rlxgpu::core::peers {
 namespace {
 
 void check(VkResult result, const char* what) {
@@ -164,4 +164,4 @@ double VkFftPeer::run() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-}  // namespace rlxgpu::peers
+}  // namespace rlxgpu::core::peers

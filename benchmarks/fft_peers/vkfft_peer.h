@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace rlxgpu::peers {
+namespace rlxgpu::core::peers {
 
 class VkFftPeer {
  public:
@@ -28,6 +28,6 @@ class VkFftPeer {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace rlxgpu::peers
+}  // namespace rlxgpu::core::peers
 
 #endif  // RLXGPU_BENCHMARKS_FFT_PEERS_VKFFT_PEER_H_

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "vulkan/vulkan.h"
 
-namespace rlxgpu::isa {
+namespace rlxgpu::core::isa {
 namespace {
 
 absl::Status status_of(VkResult result, std::string_view what) {
@@ -202,4 +202,4 @@ absl::StatusOr<CompiledKernel> GpuCompiler::compile(std::span<const uint32_t> sp
   return kernel;
 }
 
-}  // namespace rlxgpu::isa
+}  // namespace rlxgpu::core::isa

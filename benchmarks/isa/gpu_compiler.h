@@ -16,7 +16,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace rlxgpu::isa {
+namespace rlxgpu::core::isa {
 
 struct KernelLayout {
   uint32_t bindings = 0;  // storage buffers of group 0
@@ -48,6 +48,6 @@ class GpuCompiler {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace rlxgpu::isa
+}  // namespace rlxgpu::core::isa
 
 #endif  // BENCHMARKS_ISA_GPU_COMPILER_H_

@@ -41,7 +41,7 @@
 #include "rlxgpu/tools/tint.h"
 #include "rlxgpu/wgsl/render.h"
 
-namespace rlxgpu::isa {
+namespace rlxgpu::core::isa {
 namespace {
 
 // What Dawn would report for it, as far as kernels care.
@@ -306,7 +306,7 @@ absl::Status run(std::string_view filter, bool listing) {
 }
 
 }  // namespace
-}  // namespace rlxgpu::isa
+}  // namespace rlxgpu::core::isa
 
 int main(int argc, char** argv) {
   std::string_view filter;
@@ -318,7 +318,7 @@ int main(int argc, char** argv) {
       filter = argv[i];
     }
   }
-  const absl::Status status = rlxgpu::isa::run(filter, listing);
+  const absl::Status status = rlxgpu::core::isa::run(filter, listing);
   if (status.ok()) return 0;
   std::fprintf(stderr, "isa: %s\n", std::string(status.message()).c_str());
   return 1;

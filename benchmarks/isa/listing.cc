@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace rlxgpu::isa {
+namespace rlxgpu::core::isa {
 namespace {
 
 struct Instruction {
@@ -94,4 +94,4 @@ InstructionMix mix_of_inner_loop(std::string_view listing) {
   return whole;
 }
 
-}  // namespace rlxgpu::isa
+}  // namespace rlxgpu::core::isa

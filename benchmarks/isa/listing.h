@@ -9,7 +9,7 @@
 
 #include <string_view>
 
-namespace rlxgpu::isa {
+namespace rlxgpu::core::isa {
 
 struct InstructionMix {
   bool loop = false;      // else of the whole kernel
@@ -29,6 +29,6 @@ struct InstructionMix {
 
 InstructionMix mix_of_inner_loop(std::string_view listing);
 
-}  // namespace rlxgpu::isa
+}  // namespace rlxgpu::core::isa
 
 #endif  // BENCHMARKS_ISA_LISTING_H_

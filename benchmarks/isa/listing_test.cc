@@ -2,7 +2,7 @@
 
 #include "catch2/catch_test_macros.hpp"
 
-namespace rlxgpu::isa {
+namespace rlxgpu::core::isa {
 namespace {
 
 constexpr std::string_view kKernel =
@@ -49,4 +49,4 @@ TEST_CASE("a kernel without loops counts as a whole", "[isa]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::isa
+}  // namespace rlxgpu::core::isa

@@ -14,7 +14,7 @@
 #include "ggml-backend.h"
 #include "ggml.h"
 
-namespace rlxgpu::peers {
+namespace rlxgpu::core::peers {
 namespace {
 
 double seconds_of(clockid_t clock) {
@@ -136,4 +136,4 @@ int serve_ggml(const std::string& name) {
   return 0;
 }
 
-}  // namespace rlxgpu::peers
+}  // namespace rlxgpu::core::peers

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-namespace rlxgpu::peers {
+namespace rlxgpu::core::peers {
 
 struct Product {
   bool half = false;  // the matrix b is stored in f16
@@ -64,6 +64,6 @@ class GgmlPeer {
 inline constexpr std::string_view kServe = "--serve-ggml";
 int serve_ggml(const std::string& backend);
 
-}  // namespace rlxgpu::peers
+}  // namespace rlxgpu::core::peers
 
 #endif  // BENCHMARKS_PEERS_GGML_PEER_H_

@@ -26,7 +26,7 @@
 #include "rlxgpu/kernels/movement/movement.h"
 #include "rlxgpu/runtime/device.h"
 
-namespace rlxgpu::peers {
+namespace rlxgpu::core::peers {
 namespace {
 
 struct Case {
@@ -176,11 +176,11 @@ int run(int rounds, std::string_view filter) {
 }
 
 }  // namespace
-}  // namespace rlxgpu::peers
+}  // namespace rlxgpu::core::peers
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::string_view(argv[1]) == rlxgpu::kColdStart) return rlxgpu::cold_start_child(argv[2]);
-  if (argc > 2 && argv[1] == rlxgpu::peers::kServe) return rlxgpu::peers::serve_ggml(argv[2]);
+  if (argc == 3 && std::string_view(argv[1]) == rlxgpu::core::kColdStart) return rlxgpu::core::cold_start_child(argv[2]);
+  if (argc > 2 && argv[1] == rlxgpu::core::peers::kServe) return rlxgpu::core::peers::serve_ggml(argv[2]);
   int rounds = 9;
   std::string_view filter;
   for (int i = 1; i < argc; ++i) {
@@ -193,5 +193,5 @@ int main(int argc, char** argv) {
       return std::fprintf(stderr, "usage: peers_bench [--rounds=N] [--filter=PART_OF_NAME]\n"), 2;
     }
   }
-  return rlxgpu::peers::run(rounds, filter);
+  return rlxgpu::core::peers::run(rounds, filter);
 }

@@ -31,7 +31,7 @@
 #include "rlxgpu/kernels/softmax/softmax.h"
 #include "rlxgpu/runtime/device.h"
 
-namespace rlxgpu::peers {
+namespace rlxgpu::core::peers {
 namespace {
 
 // One op, in both worlds. ggml's shapes have the fastest axis first.
@@ -237,10 +237,10 @@ int run(int rounds, std::string_view filter) {
 }
 
 }  // namespace
-}  // namespace rlxgpu::peers
+}  // namespace rlxgpu::core::peers
 
 int main(int argc, char** argv) {
-  if (argc > 2 && argv[1] == rlxgpu::peers::kServe) return rlxgpu::peers::serve(argv[2]);
+  if (argc > 2 && argv[1] == rlxgpu::core::peers::kServe) return rlxgpu::core::peers::serve(argv[2]);
   int rounds = 9;
   std::string_view filter;
   for (int i = 1; i < argc; ++i) {
@@ -248,5 +248,5 @@ int main(int argc, char** argv) {
     if (argument.starts_with("--rounds=")) rounds = std::max(1, std::atoi(argv[i] + 9));
     if (argument.starts_with("--filter=")) filter = argument.substr(9);
   }
-  return rlxgpu::peers::run(rounds, filter);
+  return rlxgpu::core::peers::run(rounds, filter);
 }

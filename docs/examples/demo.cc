@@ -19,6 +19,7 @@
 namespace {
 
 using namespace rlxgpu;  // NOLINT: an example reads better without the prefix
+using namespace rlxgpu::core;  // NOLINT: it looks into the graph, too
 
 inline constexpr examples::EncoderSize kSize{.layers = 2, .rows = 64, .width = 128, .heads = 4};
 using Model = examples::Encoder<kSize>;

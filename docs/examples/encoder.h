@@ -33,7 +33,7 @@ class Layer {
  public:
   constexpr Layer(Builder& g, int index) : g_(g), index_(index) {}
   constexpr Tensor weight(std::string_view name, const Shape& shape) const {
-    Text full;
+    core::Text full;
     full << index_ << '.' << name;
     return g_.param(full.view(), f32, shape);
   }

@@ -22,6 +22,7 @@
 namespace {
 
 using namespace rlxgpu;  // NOLINT: an example reads better without the prefix
+using namespace rlxgpu::core;  // NOLINT: it looks into the graph, too
 
 inline constexpr examples::LlamaSize kSize = {.layers = 2,
                                               .width = 64,

@@ -20,8 +20,8 @@ class LayerWeights {
   }
 
  private:
-  constexpr rlxgpu::Text named(std::string_view name) const {
-    rlxgpu::Text full;
+  constexpr rlxgpu::core::Text named(std::string_view name) const {
+    rlxgpu::core::Text full;
     full << index_ << '.' << name;
     return full;
   }

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 template <size_t kSize>
 struct FixedString {
@@ -26,6 +26,6 @@ struct FixedString {
 template <size_t kSizeWithEnd>
 FixedString(const char (&)[kSizeWithEnd]) -> FixedString<kSizeWithEnd - 1>;
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_BASE_FIXED_STRING_H_

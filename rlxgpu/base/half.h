@@ -9,7 +9,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 constexpr uint16_t half_bits(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
@@ -61,6 +61,10 @@ struct BFloat16 {
   constexpr operator float() const { return bfloat16_value(bits); }
 };
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::BFloat16, core::Half;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_BASE_HALF_H_

@@ -10,7 +10,7 @@
 
 #include "rlxgpu/base/vec.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 class Hash {
  public:
@@ -80,6 +80,6 @@ class HashIndex {
   uint64_t wanted_ = 0;
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_BASE_HASH_INDEX_H_

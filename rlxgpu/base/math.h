@@ -2,7 +2,7 @@
 #ifndef RLXGPU_BASE_MATH_H_
 #define RLXGPU_BASE_MATH_H_
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // The root of x >= 0, to a unit or two in the last place; 0 for anything else.
 constexpr double square_root(double x) {
@@ -15,6 +15,10 @@ constexpr double square_root(double x) {
   return root * scale;
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::square_root;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_BASE_MATH_H_

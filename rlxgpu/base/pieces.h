@@ -13,7 +13,7 @@
 #include "rlxgpu/base/text.h"
 #include "rlxgpu/base/vec.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct Piece {
   const char* quoted = nullptr;  // null: of the written text
@@ -54,6 +54,6 @@ constexpr void join(const Piece* pieces, size_t count, std::string_view written,
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_BASE_PIECES_H_

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // fn: finite, with NaN; uz: one zero, NaN where the other would be.
 enum class SmallFloat : int64_t { e4m3fn, e4m3fnuz, e5m2, e5m2fnuz, e8m0, e2m1 };
@@ -62,6 +62,6 @@ constexpr double small_float_value(uint32_t code, SmallFloat format) {
   return (negative ? -1 : 1) * digits * power_of_two(power);
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_BASE_SMALL_FLOAT_H_

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 template <typename T>
 class Span {
@@ -31,6 +31,6 @@ class Span {
   size_t size_ = 0;
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_BASE_SPAN_H_

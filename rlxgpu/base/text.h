@@ -13,7 +13,7 @@
 
 #include "rlxgpu/base/vec.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct Hex {
   uint32_t value;
@@ -93,6 +93,6 @@ class Text {
   size_t capacity_ = 0;
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_BASE_TEXT_H_

@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <initializer_list>
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // Copies `count` items between arrays that do not overlap.
 template <typename T>
@@ -121,6 +121,6 @@ class Vec {
   size_t capacity_ = 0;
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_BASE_VEC_H_

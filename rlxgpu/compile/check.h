@@ -11,7 +11,7 @@
 
 #include "rlxgpu/compile/program.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 class ProgramChecker {
  public:
@@ -102,6 +102,6 @@ class ProgramChecker {
 
 constexpr Text check(const ProgramView& program) { return ProgramChecker(program).run(); }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_CHECK_H_

@@ -16,7 +16,7 @@
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/graph/op.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // Use this variant of that op wherever it is accepted.
 struct Choice {
@@ -74,6 +74,6 @@ constexpr Suspect suspect_of(const Call& call, const Variant& variant) {
   return suspect;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_CHOICE_H_

@@ -13,7 +13,7 @@
 #include "rlxgpu/compile/equal_groups.h"
 #include "rlxgpu/compile/lowering.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // Who decides between the variants of a call.
 struct VariantChoice {
@@ -99,6 +99,6 @@ constexpr void emit_best_variant(Lowering& lowering, const VariantChoice& choice
   chosen->emit(emit);
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_CHOOSE_VARIANT_H_

@@ -15,7 +15,7 @@
 #include "rlxgpu/compile/program.h"
 #include "rlxgpu/compile/simplify.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // Where the steps of a program come from, for those who compare them with what they stand for (runtime/verify.h).
 struct Origin {
@@ -64,6 +64,6 @@ constexpr Program compile(const Graph& graph, const Target& target, const Compil
   return program;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_COMPILE_H_

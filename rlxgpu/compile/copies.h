@@ -8,7 +8,7 @@
 #include "rlxgpu/compile/grid.h"
 #include "rlxgpu/compile/lowering.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kMapFile(
 #include "rlxgpu/compile/map.wgsl"
@@ -99,6 +99,6 @@ constexpr Ref dense(Lowering& lowering, int32_t value) {
   return {Ref::Kind::memory, memory};
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_COPIES_H_

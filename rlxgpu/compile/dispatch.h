@@ -14,7 +14,7 @@
 #include "rlxgpu/graph/op.h"
 #include "rlxgpu/wgsl/kernel_file.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 class Dispatch : DispatchValues {
  public:
@@ -319,6 +319,6 @@ constexpr int32_t Dispatch::unique_spec() {
   return static_cast<int32_t>(pools_.specs.size() - 1);
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_DISPATCH_H_

@@ -9,7 +9,7 @@
 
 #include "rlxgpu/compile/lowering.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 class DispatchValues {
  protected:
@@ -181,6 +181,6 @@ class DispatchValues {
   Vec<int32_t> known_;  // values of the graph by local id
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_DISPATCH_VALUES_H_

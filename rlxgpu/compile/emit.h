@@ -25,7 +25,7 @@
 #include "rlxgpu/compile/grid.h"
 #include "rlxgpu/compile/lowering.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 class Emit {
  public:
@@ -51,7 +51,7 @@ class Emit {
   // Where operand k's elements are in its buffer.
   constexpr View view(int k) const { return lowering_.view(lowering_.operand(node_, k)); }
   // Operand k's elements one after another, copied if they are not.
-  constexpr Ref dense(int k) const { return rlxgpu::dense(lowering_, lowering_.operand(node_, k)); }
+  constexpr Ref dense(int k) const { return rlxgpu::core::dense(lowering_, lowering_.operand(node_, k)); }
 
   constexpr Dispatch dispatch(const KernelFile& file) const {
     return Dispatch(lowering_, file, call_, node_, root_, variant_);
@@ -71,6 +71,6 @@ constexpr void give_functions(Dispatch& dispatch, const Functions& functions) {
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_EMIT_H_

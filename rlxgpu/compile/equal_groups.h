@@ -13,7 +13,7 @@
 #include "rlxgpu/graph/graph.h"
 #include "rlxgpu/graph/op.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // What a group looks like, tensors and run-time numbers replaced by the order of their first use.
 struct GroupShape {
@@ -147,6 +147,6 @@ constexpr void repeat(Lowering& lowering, const LoweredGroup& first, const Lower
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_EQUAL_GROUPS_H_

@@ -8,7 +8,7 @@
 #include "rlxgpu/compile/fuse.h"
 #include "rlxgpu/graph/graph.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 class GroupExtractor {
  public:
@@ -96,6 +96,6 @@ constexpr Graph extract_group(const Graph& graph, const Fusion& fusion, int32_t 
   return GroupExtractor(graph, fusion, root).run(origin);
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_EXTRACT_H_

@@ -29,7 +29,7 @@
 #include "rlxgpu/wgsl/kernel_file.h"
 #include "rlxgpu/wgsl/reader.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace internal {
 
 struct FreeKernel {
@@ -192,6 +192,6 @@ inline void free_sizes(Program& program, std::vector<std::string>& texts, const 
   program.buffers.push_back(decl);
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_FREE_SIZES_H_

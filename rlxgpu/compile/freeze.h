@@ -17,7 +17,7 @@
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/wgsl/render.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct ProgramSizes {
   size_t buffers = 0, tensors = 0, ports = 0, scalars = 0, steps = 0, bindings = 0, step_immediates = 0, words = 0;
@@ -301,6 +301,6 @@ struct KernelText {
   }
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_FREEZE_H_

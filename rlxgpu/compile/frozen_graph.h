@@ -12,7 +12,7 @@
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/graph/graph.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // A pool of fixed size; one element at least, for arrays may not be empty.
 template <typename T, size_t kSize>
@@ -256,6 +256,6 @@ constexpr NamedTensor find_scalar(std::string_view name) {
   return internal::kNames<G>.find(name, true);
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_FROZEN_GRAPH_H_

@@ -20,7 +20,7 @@
 #include "rlxgpu/graph/graph.h"
 #include "rlxgpu/graph/op.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace internal {
 
 class Fuser {
@@ -176,6 +176,6 @@ constexpr Fusion fuse(const Graph& graph, const Target& target, const FuseOption
   return internal::Fuser(graph, target, options).run();
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_FUSE_H_

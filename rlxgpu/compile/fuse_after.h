@@ -11,7 +11,7 @@
 #include "rlxgpu/compile/simplify.h"
 #include "rlxgpu/graph/inverse_view.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 class FuseAfter {
  public:
@@ -148,6 +148,6 @@ class FuseAfter {
   const Graph& graph_;
 };
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal
 
 #endif  // RLXGPU_COMPILE_FUSE_AFTER_H_

@@ -12,7 +12,7 @@
 #include "rlxgpu/graph/op.h"
 #include "rlxgpu/graph/target.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 inline constexpr int32_t kNoGroup = -1, kManyGroups = -2;
 inline constexpr char kHeavyMap = 5;
@@ -148,6 +148,6 @@ struct FuseGroups {
   }
 };
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal
 
 #endif  // RLXGPU_COMPILE_FUSE_GROUPS_H_

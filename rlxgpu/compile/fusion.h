@@ -6,7 +6,7 @@
 
 #include "rlxgpu/base/vec.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // What the passes after it need to know.
 struct Fusion {
@@ -22,6 +22,6 @@ struct FuseOptions {
   int max_repeats = 4;  // times one element may be computed again because it is read at several coordinates
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_FUSION_H_

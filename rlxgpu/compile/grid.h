@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // A long row of workgroups as rows of at most `limit`: group (x, y) is number y * row + x.
 struct FoldedGrid {
@@ -21,6 +21,6 @@ constexpr FoldedGrid fold_grid(int64_t groups, int64_t limit) {
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_GRID_H_

@@ -7,7 +7,7 @@
 
 #include "rlxgpu/compile/program.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // 1536 -> "1.5 KB"
 constexpr void append_bytes(Text& out, uint64_t bytes) {
@@ -95,6 +95,6 @@ class Lister {
 
 constexpr Text listing(const ProgramView& program) { return Lister(program).run(); }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_LISTING_H_

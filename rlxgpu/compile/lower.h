@@ -15,7 +15,7 @@
 #include "rlxgpu/compile/equal_groups.h"
 #include "rlxgpu/compile/lowering.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // The steps that one group of the fused graph became.
 struct GroupSteps {
@@ -173,6 +173,6 @@ constexpr void lower(Lowering& lowering, const VariantChoice& choice, Vec<GroupS
   GroupLowering(lowering, choice, groups).run();
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_LOWER_H_

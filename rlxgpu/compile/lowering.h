@@ -15,7 +15,7 @@
 #include "rlxgpu/graph/op.h"
 #include "rlxgpu/graph/target.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // Something a dispatch reads or writes.
 struct Ref {
@@ -147,6 +147,6 @@ class Lowering {
   bool dispatch_open_ = false;
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_LOWERING_H_

@@ -12,7 +12,7 @@
 #include "rlxgpu/wgsl/kernel_file.h"
 #include "rlxgpu/wgsl/reader.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 // A constant outside functions: `const kName = 12u;`, `const kName = i32(-3);`, or computed from such ones.
 struct ModuleConstant {
@@ -88,6 +88,6 @@ inline ModuleConstants constants_of(std::string_view text, const KernelFile& fil
   return constants;
 }
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal
 
 #endif  // RLXGPU_COMPILE_MODULE_CONSTANTS_H_

@@ -9,7 +9,7 @@
 #include "rlxgpu/compile/lowering.h"
 #include "rlxgpu/compile/program.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 class Planner {
  public:
@@ -135,6 +135,6 @@ class Planner {
   int32_t constants_ = -1;  // the buffer of the constants
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_PLAN_H_

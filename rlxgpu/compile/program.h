@@ -18,7 +18,7 @@
 #include "rlxgpu/graph/target.h"
 #include "rlxgpu/wgsl/spec.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class BufferRole : uint8_t {
   input,     // written by the user before a run, one buffer for each input
@@ -138,6 +138,6 @@ constexpr ProgramView view_of(const Program& program, const Target& target) {
           program.names.view()};
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_PROGRAM_H_

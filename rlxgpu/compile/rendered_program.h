@@ -18,7 +18,7 @@
 #include "rlxgpu/graph/target.h"
 #include "rlxgpu/wgsl/render.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct RenderedProgram {
   Program program;  // when it was read from a file, its kernels have bindings and immediates only
@@ -47,6 +47,6 @@ inline RenderedProgram render_free(Program program, const Target& target) {
   return rendered;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_RENDERED_PROGRAM_H_

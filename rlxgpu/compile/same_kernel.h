@@ -7,7 +7,7 @@
 
 #include "rlxgpu/wgsl/spec.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 constexpr uint64_t hash_of(const SpecPools& pools, const KernelSpec& spec) {
   uint64_t hash = 1469598103934665603u;
@@ -63,6 +63,6 @@ constexpr bool same_kernel(const SpecPools& p, const KernelSpec& spec, const Ker
   return true;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_SAME_KERNEL_H_

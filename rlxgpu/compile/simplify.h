@@ -10,7 +10,7 @@
 #include "rlxgpu/graph/graph.h"
 #include "rlxgpu/graph/op.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 constexpr Call call_of(const Graph& graph, const Node& node) {
   Call call;
@@ -182,6 +182,6 @@ constexpr Text error_of(const Graph& graph) {
   return error;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_SIMPLIFY_H_

@@ -10,7 +10,7 @@
 #include "rlxgpu/graph/graph.h"
 #include "rlxgpu/graph/op.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // `views`: nodes, the last of them a view of `base`, which is dense, each other one of the node after it. False when
 // one of them is not possible as a view. A loop: a chain may have any length.
@@ -23,6 +23,6 @@ constexpr bool view_through(const Graph& graph, int32_t base, const Vec<const No
   return true;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_COMPILE_VIEWS_H_

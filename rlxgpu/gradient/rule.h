@@ -18,7 +18,7 @@
 #include "rlxgpu/graph/graph.h"
 #include "rlxgpu/graph/op.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // One node on the way back: its operands and results, the gradients given to its results, and those it gives on.
 class Gradient {
@@ -65,6 +65,6 @@ struct GradientRule {
 };
 using GradientRules = std::span<const GradientRule>;
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_GRADIENT_RULE_H_

@@ -15,7 +15,7 @@
 #include "rlxgpu/gradient/rule.h"
 #include "rlxgpu/graph/builder.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 class GradientWalk {
  public:
@@ -118,6 +118,6 @@ class GradientWalk {
   Vec<Tensor> gradients_;  // by value
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_GRADIENT_WALK_H_

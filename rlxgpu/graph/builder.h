@@ -28,7 +28,7 @@
 #include "rlxgpu/graph/graph.h"
 #include "rlxgpu/graph/op.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 class Builder;
 
@@ -402,6 +402,10 @@ constexpr int32_t Builder::append(const OpDef& op, const Tensor* operands, size_
   return first;
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Builder, core::Rhs, core::Tensor;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_GRAPH_BUILDER_H_

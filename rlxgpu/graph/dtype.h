@@ -12,7 +12,7 @@
 
 #include "rlxgpu/base/half.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class DType : uint8_t { f32, f16, bf16, i32, u32, i8, u8, boolean, c64 };
 
@@ -87,6 +87,11 @@ inline constexpr bool kHasDType<bool> = true;
 template <>
 inline constexpr DType dtype_of<bool> = boolean;
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::DType, core::bf16, core::boolean, core::c64, core::dtype_of, core::f16, core::f32, core::i32, core::i8,
+    core::u32, core::u8;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_GRAPH_DTYPE_H_

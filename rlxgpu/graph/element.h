@@ -14,7 +14,7 @@
 #include "rlxgpu/base/half.h"
 #include "rlxgpu/graph/dtype.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // A number without its fraction; 0 for those that no integer is near.
 constexpr int64_t whole_of(double value) { return value > -9e18 && value < 9e18 ? static_cast<int64_t>(value) : 0; }
@@ -77,6 +77,6 @@ constexpr double number_at(DType dtype, std::span<const std::byte> bytes, size_t
   return number_of(word, dtype);
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_GRAPH_ELEMENT_H_

@@ -17,7 +17,7 @@
 #include "rlxgpu/graph/dtype.h"
 #include "rlxgpu/graph/shape.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct OpDef;
 
@@ -106,6 +106,6 @@ struct Graph {
   }
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_GRAPH_GRAPH_H_

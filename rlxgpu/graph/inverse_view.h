@@ -13,7 +13,7 @@
 #include "rlxgpu/graph/op.h"
 #include "rlxgpu/graph/shape.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct InverseView {
   int8_t axes[kMaxRank] = {};  // of the view, by descending stride, without those of extent 1
@@ -35,6 +35,6 @@ struct InverseView {
   }
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_GRAPH_INVERSE_VIEW_H_

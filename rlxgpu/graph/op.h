@@ -22,7 +22,7 @@
 #include "rlxgpu/graph/graph.h"
 #include "rlxgpu/graph/target.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 class Builder;  // builder.h
 class Infer;    // builder.h
@@ -141,6 +141,6 @@ struct OpDef {
   constexpr int transformed_result() const { return in_place >= 0 ? 1 : 0; }  // that of absorbs_after
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_GRAPH_OP_H_

@@ -14,7 +14,7 @@
 #include "rlxgpu/base/text.h"
 #include "rlxgpu/base/vec.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr int kMaxRank = 8;
 inline constexpr int kMaxSymbols = 254;  // run-time numbers that an extent may be
@@ -138,6 +138,10 @@ constexpr bool broadcast(const Shape& a, const Shape& b, Shape& result) {
   return true;
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Dim, core::Shape, core::kMaxRank;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_GRAPH_SHAPE_H_

@@ -16,7 +16,7 @@
 
 #include "rlxgpu/base/half.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class Storage : uint8_t {
   q4_0,
@@ -240,6 +240,10 @@ constexpr int64_t block_bytes(Storage storage, int64_t rows, int64_t columns) {
   return rows * (columns / codec_of(storage).elements) * codec_of(storage).bytes;
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Storage;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_GRAPH_STORAGE_H_

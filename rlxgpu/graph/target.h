@@ -10,7 +10,7 @@
 
 #include "rlxgpu/graph/dtype.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class AdapterClass : uint8_t { unknown, discrete, integrated, software };
 
@@ -59,6 +59,10 @@ struct Target {
 
 inline constexpr Target kPortable = {};
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::AdapterClass, core::MatrixShape, core::Target, core::kPortable;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_GRAPH_TARGET_H_

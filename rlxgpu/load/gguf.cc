@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/graph/storage.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 enum Kind : uint32_t { kU8, kI8, kU16, kI16, kU32, kI32, kF32, kBool, kString, kArray, kU64, kI64, kF64, kKinds };
@@ -244,4 +244,4 @@ const GgufTensor* Gguf::find(std::string_view name) const {
   return found == tensors_.end() ? nullptr : &*found;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

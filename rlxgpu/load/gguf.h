@@ -23,7 +23,7 @@
 #include "rlxgpu/load/mapped_file.h"
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // Integers are u64 or i64, floats double, whatever their width in the file. Texts are the file's bytes.
 using GgufValue = std::variant<uint64_t, int64_t, double, bool, std::string_view>;
@@ -61,6 +61,10 @@ class Gguf {
   std::vector<GgufTensor> tensors_;
 };
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Gguf, core::GgufEntry, core::GgufTensor, core::GgufValue;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_LOAD_GGUF_H_

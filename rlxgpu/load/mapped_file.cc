@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct MappedFile::Mapping {
   void* address = nullptr;
@@ -42,4 +42,4 @@ std::span<const std::byte> MappedFile::bytes() const {
   return {static_cast<const std::byte*>(mapping_->address), mapping_->size};
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

@@ -15,7 +15,7 @@
 
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 class MappedFile {
  public:
@@ -28,6 +28,10 @@ class MappedFile {
   std::shared_ptr<const Mapping> mapping_;
 };
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::MappedFile;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_LOAD_MAPPED_FILE_H_

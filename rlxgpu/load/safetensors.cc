@@ -19,7 +19,7 @@
 // The format: 8 bytes with the header's length, little-endian; the header, a JSON object; then the data, to which
 // offsets are relative. {"name": {"dtype": "F16", "shape": [2, 3], "data_offsets": [0, 12]}, "__metadata__": {...}}
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "files are little-endian, and read as they are");
@@ -338,4 +338,4 @@ Status write_safetensors(const std::string& path, std::span<const StoredTensor> 
   return absl::ErrnoToStatus(reason, path);
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

@@ -25,7 +25,7 @@
 #include "rlxgpu/runtime/status.h"
 #include "rlxgpu/runtime/weights.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
@@ -53,6 +53,10 @@ Status load_weights(const Safetensors& file, const Graph& graph, const Weights& 
 // Writes a file in one go: under another name first, then renamed, so that there is never half of it.
 Status write_safetensors(const std::string& path, std::span<const StoredTensor> tensors, const Metadata& metadata = {});
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Metadata, core::Safetensors, core::load_weights, core::write_safetensors;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_LOAD_SAFETENSORS_H_

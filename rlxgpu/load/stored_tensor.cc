@@ -9,7 +9,7 @@
 #include "rlxgpu/base/half.h"
 #include "rlxgpu/base/small_float.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 struct TypeFacts {
@@ -176,4 +176,4 @@ Result<std::vector<std::byte>> elements_of(const StoredTensor& tensor, DType dty
   return out;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

@@ -16,7 +16,7 @@
 #include "rlxgpu/graph/dtype.h"
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class StoredType : uint8_t { boolean, u8, i8, f8_e5m2, f8_e4m3, i16, u16, f16, bf16, i32, u32, f32, c64, f64, i64, u64 };
 inline constexpr int kStoredTypes = 16;
@@ -36,6 +36,10 @@ struct StoredTensor {
 // hold exactly, a float or bool where an integer is wanted, and a complex that would lose a part are errors.
 Result<std::vector<std::byte>> elements_of(const StoredTensor& tensor, DType dtype);
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::StoredTensor, core::StoredType, core::elements_of;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_LOAD_STORED_TENSOR_H_

@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "rlxgpu/base/hash_index.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 constexpr uint64_t kMostBytes = uint64_t{256} << 20;  // of one result that is kept
@@ -239,4 +239,4 @@ Result<DynamicGraph> prepare_weights(const Device& device, const Graph& graph, c
   return std::move(part.rest);
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

@@ -21,7 +21,7 @@
 #include "rlxgpu/runtime/status.h"
 #include "rlxgpu/runtime/weights.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // Names of results that are beside the weights already, and their bytes.
 using PreparedWeights = std::map<std::string, uint64_t>;
@@ -42,6 +42,10 @@ Result<DynamicGraph> prepare_weights(const Device& device, const Graph& graph, c
 Result<DynamicGraph> prepare_weights(const Device& device, const Graph& graph, const Weights& from, const Weights& to,
                                      PreparedWeights* prepared = nullptr);
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::PreparedWeights, core::WeightPart, core::prepare_weights, core::split_weights;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_LOAD_WEIGHT_PART_H_

@@ -16,7 +16,7 @@
 #include "rlxgpu/graph/graph.h"
 #include "rlxgpu/graph/op.h"
 
-namespace rlxgpu::reference {
+namespace rlxgpu::core::reference {
 
 // Coordinates of an element; only the first rank() entries mean something.
 struct Index {
@@ -73,6 +73,6 @@ struct Call {
   float attr_float(int i) const { return std::bit_cast<float>(static_cast<uint32_t>(attr(i))); }
 };
 
-}  // namespace rlxgpu::reference
+}  // namespace rlxgpu::core::reference
 
 #endif  // RLXGPU_REFERENCE_CALL_H_

@@ -32,7 +32,7 @@
 #include "rlxgpu/graph/dtype.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu::reference {
+namespace rlxgpu::core::reference {
 
 inline constexpr int kSamples = 4;
 inline constexpr double kSafety = 4;
@@ -238,6 +238,6 @@ inline std::string Comparison::text() const {
   return text;
 }
 
-}  // namespace rlxgpu::reference
+}  // namespace rlxgpu::core::reference
 
 #endif  // RLXGPU_REFERENCE_COMPARISON_H_

@@ -28,7 +28,7 @@
 #include "rlxgpu/reference/shaker.h"
 #include "rlxgpu/reference/storage.h"
 
-namespace rlxgpu::reference {
+namespace rlxgpu::core::reference {
 
 using Arrays = std::map<std::string, Array, std::less<>>;
 using Numbers = std::map<std::string, double, std::less<>>;
@@ -172,6 +172,6 @@ inline Arrays run(const Graph& graph, const Arrays& inputs, const RunOptions& op
   return Interpreter(graph, inputs, options).run();
 }
 
-}  // namespace rlxgpu::reference
+}  // namespace rlxgpu::core::reference
 
 #endif  // RLXGPU_REFERENCE_INTERPRETER_H_

@@ -17,7 +17,7 @@
 #include "rlxgpu/graph/op.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu::reference {
+namespace rlxgpu::core::reference {
 
 struct OpError {
   double operand_ulps = 0;
@@ -31,8 +31,8 @@ struct OpError {
 inline bool is_real_or_complex(DType dtype) { return is_float(dtype) || dtype == c64; }
 
 // The types of a call, as the functions of an OpDef read them.
-inline rlxgpu::Call types_of(const Call& call) {
-  rlxgpu::Call types;
+inline rlxgpu::core::Call types_of(const Call& call) {
+  rlxgpu::core::Call types;
   types.op = call.op;
   types.attrs = call.attrs;
   types.operand_count = static_cast<int>(call.operands.size());
@@ -44,7 +44,7 @@ inline rlxgpu::Call types_of(const Call& call) {
 
 // Terms that make one number of a kernel op's result: by its arithmetic, by how many elements become one, and one axis
 // at least (softmax, scans).
-inline double terms_of(const rlxgpu::Call& call) {
+inline double terms_of(const rlxgpu::core::Call& call) {
   const double results = std::max(1.0, static_cast<double>(call.result().shape.count()));
   const double flops = call.op->cost != nullptr ? call.op->cost(call).flops : 0;
   double terms = std::max(1.0, flops / (2 * results));
@@ -57,7 +57,7 @@ inline double terms_of(const rlxgpu::Call& call) {
 
 // Of a kernel op. Kernels add n terms up in some order: each term is off by the rounding of sums of about sqrt(n) of
 // them, and of terms of one sign the sum itself by sqrt(n) roundings of either sign.
-inline OpError kernel_error(const rlxgpu::Call& call) {
+inline OpError kernel_error(const rlxgpu::core::Call& call) {
   const double root = std::sqrt(terms_of(call));
   const Accuracy& accuracy = call.op->accuracy;
   return {.operand_ulps = 0.5 + 0.5 * root, .result_ulps = accuracy.ulps + 0.25 * root, .absolute = accuracy.absolute};
@@ -82,6 +82,6 @@ inline OpError error_of(const Call& call) {
   return kernel_error(types_of(call));
 }
 
-}  // namespace rlxgpu::reference
+}  // namespace rlxgpu::core::reference
 
 #endif  // RLXGPU_REFERENCE_OP_ERROR_H_

@@ -20,7 +20,7 @@
 #include "rlxgpu/reference/op_error.h"
 #include "rlxgpu/reference/storage.h"
 
-namespace rlxgpu::reference {
+namespace rlxgpu::core::reference {
 
 class Shaker {
  public:
@@ -104,6 +104,6 @@ class Shaker {
   bool blurs_;
 };
 
-}  // namespace rlxgpu::reference
+}  // namespace rlxgpu::core::reference
 
 #endif  // RLXGPU_REFERENCE_SHAKER_H_

@@ -20,7 +20,7 @@
 #include "rlxgpu/graph/shape.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu::reference {
+namespace rlxgpu::core::reference {
 
 // `values` of a c64 tensor: two for each element.
 inline Array array_of(DType dtype, const Shape& shape, std::vector<double> values) {
@@ -76,6 +76,6 @@ inline std::vector<uint32_t> pack(const Array& array) {
   return words;
 }
 
-}  // namespace rlxgpu::reference
+}  // namespace rlxgpu::core::reference
 
 #endif  // RLXGPU_REFERENCE_STORAGE_H_

@@ -9,7 +9,7 @@
 #include "rlxgpu/runtime/switches.h"
 #include "webgpu/webgpu_cpp.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace internal {
 namespace {
 
@@ -247,4 +247,4 @@ Result<std::vector<AdapterInfo>> list_adapters() {
   return infos;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

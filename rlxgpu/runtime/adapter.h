@@ -14,7 +14,7 @@
 #include "rlxgpu/graph/target.h"
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class Backend : uint8_t { any, vulkan, metal, d3d12, d3d11, opengl, opengles, null };
 
@@ -45,6 +45,10 @@ struct AdapterInfo {
 // Every adapter that can run compute shaders, best first (see DeviceOptions::power). Dawn's Null backend is not one.
 Result<std::vector<AdapterInfo>> list_adapters();
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::AdapterInfo, core::Backend, core::list_adapters;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_RUNTIME_ADAPTER_H_

@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "rlxgpu/runtime/adapter.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 constexpr ComputeBackend kBackends[] = {ComputeBackend::cuda,   ComputeBackend::rocm,   ComputeBackend::metal,
@@ -83,4 +83,4 @@ Result<ComputeBackend> choose_backend(const BackendPreference& preference, const
   return internal::choose_backend(preference, offered, work, &calibrations[adapters->front().label()]);
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

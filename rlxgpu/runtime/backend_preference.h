@@ -18,7 +18,7 @@
 #include "rlxgpu/runtime/calibration.h"
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class ComputeBackend : uint8_t { cuda, rocm, metal, opencl, webgpu, cpu };
 
@@ -56,6 +56,10 @@ Result<ComputeBackend> choose_backend(const BackendPreference& preference, const
                                       const Work& work, const Calibration* webgpu);
 }  // namespace internal
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::BackendPreference, core::ComputeBackend, core::OfferedBackend, core::choose_backend;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_RUNTIME_BACKEND_PREFERENCE_H_

@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct BestOfOptions {
   int runs = std::numeric_limits<int>::max();              // at most, after the warm-up
@@ -37,6 +37,10 @@ absl::StatusOr<double> best_after_warm_up(const Run& run, const BestOfOptions& o
   return least;
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::BestOfOptions, core::best_after_warm_up;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_RUNTIME_BEST_OF_H_

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <vector>
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 namespace fs = std::filesystem;
@@ -164,4 +164,4 @@ std::string default_cache_dir(std::string_view wanted) {
   return "";
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

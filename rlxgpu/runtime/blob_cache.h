@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 class BlobCache {
  public:
@@ -48,6 +48,10 @@ class BlobCache {
 // Kernels go into its folder "kernels".
 std::string default_cache_dir(std::string_view wanted);
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::default_cache_dir;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_RUNTIME_BLOB_CACHE_H_

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct Calibration {
   // Products of square matrices, storage type and size in the name; 1 GFLOP/s = 1e9 operations a second.
@@ -67,6 +67,10 @@ std::vector<size_t> ranked_by_calibration(const std::vector<const Calibration*>&
 // By AdapterInfo::label(). `cache_dir` as in DeviceOptions. A file that is missing or unreadable has none.
 std::map<std::string, Calibration> load_calibrations(std::string_view cache_dir = {});
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Calibration, core::Work, core::estimated_seconds, core::load_calibrations, core::ranked_by_calibration;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_RUNTIME_CALIBRATION_H_

@@ -5,7 +5,7 @@
 #include "rlxgpu/runtime/switches.h"
 #include "rlxgpu/runtime/tuning_file.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 namespace {
 
 bool any_matches(const std::vector<VariantPattern>& patterns, const Call& call, const Variant& variant) {
@@ -73,4 +73,4 @@ void note_constant_program() {
   });
 }
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal

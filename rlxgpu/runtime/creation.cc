@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "rlxgpu/runtime/device_state.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 struct Background::State {
   std::atomic<bool> cancelled = false;
@@ -80,4 +80,4 @@ CreationProgress Background::progress() {
 Status no_creation() { return absl::FailedPreconditionError("an empty Creation: use Executable::create_async()"); }
 Status creation_was_taken() { return absl::FailedPreconditionError("what this Creation made was taken already"); }
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal

@@ -19,7 +19,7 @@
 #include "rlxgpu/runtime/engine.h"
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct CreationProgress {
   int done = 0, total = 0;  // kernels; 0 of 0 while the program is being planned
@@ -89,6 +89,10 @@ class Creation {
   std::unique_ptr<internal::Background> background_;  // last: its thread writes what is above
 };
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Creation, core::CreationProgress;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_RUNTIME_CREATION_H_

@@ -14,7 +14,7 @@
 #include "rlxgpu/runtime/tuning_file.h"
 #include "webgpu/webgpu_cpp.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace internal {
 namespace {
 
@@ -528,4 +528,4 @@ void Device::destroy() const {
   if (state_) state_->device.Destroy();
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

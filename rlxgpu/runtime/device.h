@@ -28,7 +28,7 @@ class Device;
 class Queue;
 }  // namespace wgpu
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct ProgramView;  // compile/program.h
 namespace internal {
@@ -88,6 +88,10 @@ class Device {
 // A name that fits no adapter is NotFound, and the message lists what there is.
 Result<Device> open_device(const DeviceOptions& options = {});
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Device, core::DeviceOptions, core::Power, core::open_device;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_RUNTIME_DEVICE_H_

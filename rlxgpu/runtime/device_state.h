@@ -29,7 +29,7 @@
 #include "rlxgpu/runtime/pipelines.h"
 #include "webgpu/webgpu_cpp.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 // Collects the errors that Dawn reports on this thread while it exists. Nests: the innermost collects. Of an adopted
 // device, whose callbacks are the caller's, by error scopes.
@@ -144,6 +144,6 @@ Found find_adapters(Backend backend, Power power, bool experimental, std::string
 
 constexpr uint64_t round_up(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal
 
 #endif  // RLXGPU_RUNTIME_DEVICE_STATE_H_

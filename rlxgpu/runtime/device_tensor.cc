@@ -6,7 +6,7 @@
 #include "rlxgpu/base/text.h"
 #include "rlxgpu/runtime/tensor_state.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace internal {
 
 std::string text_of(const TensorType& type) {
@@ -302,4 +302,4 @@ Status copy_range(const DeviceTensor& from, int64_t first, const DeviceTensor& t
   return internal::copy_ranges(*from.state()->device, from.state()->slice, to.state()->slice, ranges);
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

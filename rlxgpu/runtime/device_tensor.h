@@ -28,7 +28,7 @@
 #include "rlxgpu/runtime/element_types.h"
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 struct TensorState;
@@ -125,6 +125,10 @@ class DeviceTensor {
 Status copy_range(const DeviceTensor& from, int64_t first, const DeviceTensor& to, int64_t at, int64_t count,
                   int axis = 0);
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::DeviceTensor, core::Transfer, core::copy_range;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_RUNTIME_DEVICE_TENSOR_H_

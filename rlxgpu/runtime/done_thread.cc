@@ -4,7 +4,7 @@
 
 #include "rlxgpu/runtime/submission.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 void DoneThread::add(std::shared_ptr<Submission> submission, std::function<void(const Status&)> on_done) {
   const std::lock_guard lock(mutex_);
@@ -51,4 +51,4 @@ void DoneThread::stop() {
   }
 }
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal

@@ -14,7 +14,7 @@
 
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 struct Submission;
 
@@ -38,6 +38,6 @@ class DoneThread : public std::enable_shared_from_this<DoneThread> {
   std::thread thread_;
 };
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal
 
 #endif  // RLXGPU_RUNTIME_DONE_THREAD_H_

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/runtime/device_state.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 bool is_dry(const Device& device) {
   if (!device || device.adapter().backend == Backend::null) return false;
@@ -29,4 +29,4 @@ std::string dry_text(const Device& device) {
                       " executes nothing (the driver of a GPU that is not here? what is read from it is 0)");
 }
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal

@@ -11,7 +11,7 @@
 
 #include "rlxgpu/runtime/device.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 // Copies a few numbers to the device and back: blocks, for less than a millisecond. False for a device that is
 // lost, and for Dawn's Null backend, which is had only by name.
@@ -20,6 +20,6 @@ bool is_dry(const Device& device);
 // "NAME executes nothing (...)", for errors and logs.
 std::string dry_text(const Device& device);
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal
 
 #endif  // RLXGPU_RUNTIME_DRY_H_

@@ -14,7 +14,7 @@
 #include "rlxgpu/base/half.h"
 #include "rlxgpu/graph/dtype.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // One element of a c64 tensor; std::complex<float> works wherever this does.
 struct Complex {
@@ -98,6 +98,6 @@ inline constexpr int64_t kFixedSize<std::span<T, kSize>> = static_cast<int64_t>(
 
 }  // namespace internal
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_RUNTIME_ELEMENT_TYPES_H_

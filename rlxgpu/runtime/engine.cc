@@ -6,7 +6,7 @@
 #include "rlxgpu/runtime/engine_state.h"
 #include "rlxgpu/runtime/switches.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace internal {
 namespace {
 
@@ -310,4 +310,4 @@ States Engine::states() const { return state_ ? state_->states : States(); }
 Device Engine::device() const { return state_ ? Device(state_->device) : Device(); }
 uint64_t Engine::device_bytes() const { return state_ ? state_->device_bytes : 0; }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

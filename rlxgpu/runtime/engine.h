@@ -31,7 +31,7 @@ namespace wgpu {
 class CommandEncoder;
 }
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 struct EngineState;
@@ -154,6 +154,11 @@ class Engine {
   std::shared_ptr<internal::EngineState> state_;
 };
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Engine, core::EngineOptions, core::Progress, core::ProgressCallback, core::RunOptions, core::StepProfile,
+    core::StepVerdict;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_RUNTIME_ENGINE_H_

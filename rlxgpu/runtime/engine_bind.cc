@@ -5,7 +5,7 @@
 #include "rlxgpu/runtime/engine.h"
 #include "rlxgpu/runtime/engine_state.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace internal {
 namespace {
 
@@ -180,4 +180,4 @@ bool Engine::is_bound(int port) const {
 
 uint64_t Engine::bind_groups_made() const { return state_ ? state_->groups_made : 0; }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

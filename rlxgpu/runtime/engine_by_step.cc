@@ -12,7 +12,7 @@
 #include "rlxgpu/runtime/engine_state.h"
 #include "rlxgpu/runtime/switches.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 namespace {
 
 struct Seen {
@@ -176,4 +176,4 @@ absl::Status run_by_step(EngineState& engine) {
   return checker != nullptr ? checker->end_run(engine) : absl::OkStatus();
 }
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal

@@ -8,7 +8,7 @@
 #include "rlxgpu/runtime/engine_state.h"
 #include "rlxgpu/runtime/switches.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 using internal::EngineState;
@@ -369,4 +369,4 @@ Result<Engine> Engine::create(const Device& device, const ProgramView& program,
   return Engine(std::move(state));
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

@@ -5,7 +5,7 @@
 #include "rlxgpu/runtime/engine.h"
 #include "rlxgpu/runtime/engine_state.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace internal {
 namespace {
 
@@ -145,4 +145,4 @@ Status Engine::warm_up(const ProgressCallback& progress) {
   return absl::OkStatus();
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

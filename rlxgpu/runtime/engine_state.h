@@ -17,7 +17,7 @@
 #include "rlxgpu/runtime/tensor_store.h"
 #include "webgpu/webgpu_cpp.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 // A tensor that a step writes, for switches that look at it.
 struct WrittenTensor {
@@ -154,6 +154,6 @@ absl::Status time_steps(EngineState& engine, size_t first, size_t count, std::ve
 // Runs all steps as the switches say: one by one, timed, looked at. Waits.
 absl::Status run_by_step(EngineState& engine);
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal
 
 #endif  // RLXGPU_RUNTIME_ENGINE_STATE_H_

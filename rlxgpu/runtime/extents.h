@@ -8,7 +8,7 @@
 #include "rlxgpu/graph/graph.h"
 #include "rlxgpu/graph/shape.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 // The extents that hold now: extent_of(symbol) is the number that a run-time extent has.
 template <typename ExtentOf>
@@ -42,6 +42,6 @@ void for_each_run(const Shape& present, const Shape& built, size_t element, cons
   }
 }
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal
 
 #endif  // RLXGPU_RUNTIME_EXTENTS_H_

@@ -6,7 +6,7 @@
 #include "rlxgpu/runtime/tensor_state.h"
 #include "rlxgpu/runtime/tuning_file.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 Result<Device> Device::adopt(const wgpu::Device& device, const wgpu::Queue& queue, const DeviceOptions& options) {
   if (!device || !queue) return absl::InvalidArgumentError("adopt: a null device or queue");
@@ -58,4 +58,4 @@ wgpu::Device native_device(const Device& device) { return device ? device.state(
 wgpu::Queue native_queue(const Device& device) { return device ? device.state()->queue : nullptr; }
 wgpu::Instance native_instance(const Device& device) { return device ? device.state()->instance : nullptr; }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

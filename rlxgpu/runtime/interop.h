@@ -31,7 +31,7 @@
 #include "rlxgpu/runtime/device_tensor.h"
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // A tensor in a buffer of the caller's, from a byte offset on, which is a multiple of 4 (to be bound: of
 // Target::offset_alignment). rlxgpu keeps a reference to the buffer while a tensor or an executable uses it, never
@@ -52,6 +52,10 @@ wgpu::Device native_device(const Device& device);
 wgpu::Queue native_queue(const Device& device);
 wgpu::Instance native_instance(const Device& device);
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::BufferRange, core::buffer_of, core::native_device, core::native_instance, core::native_queue, core::wrap;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_RUNTIME_INTEROP_H_

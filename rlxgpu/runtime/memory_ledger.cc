@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 std::string bytes_text(uint64_t bytes) {
   if (bytes < 1024) return absl::StrCat(bytes, " bytes");
@@ -66,4 +66,4 @@ MemoryUse MemoryLedger::use() {
   return use_;
 }
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal

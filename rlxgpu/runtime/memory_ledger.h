@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "rlxgpu/runtime/memory_use.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 enum class MemoryKind : uint8_t { weights, states, scratch, tensors, staging };
 
@@ -40,6 +40,6 @@ class MemoryLedger {
   MemoryUse use_;
 };
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal
 
 #endif  // RLXGPU_RUNTIME_MEMORY_LEDGER_H_

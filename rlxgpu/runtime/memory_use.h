@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // Of buffers that rlxgpu made. Not: buffers of the caller's (interop.h), pipelines, and what Dawn and the driver need
 // for themselves, such as the memory through which Dawn writes into buffers.
@@ -19,6 +19,10 @@ struct MemoryUse {
   uint64_t total() const { return weights + states + scratch + tensors + staging; }
 };
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::MemoryUse;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_RUNTIME_MEMORY_USE_H_

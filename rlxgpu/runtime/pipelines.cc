@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/runtime/device_state.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 namespace {
 
 constexpr size_t kMostFutures = 64;  // of one WaitAny with a timeout
@@ -177,4 +177,4 @@ void Pipelines::keep(const std::string& key, const wgpu::ComputePipeline& pipeli
   }
 }
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal

@@ -20,7 +20,7 @@
 #include "absl/status/statusor.h"
 #include "webgpu/webgpu_cpp.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 struct DeviceState;
 
@@ -71,6 +71,6 @@ class Pipelines {
   std::unordered_map<std::string, Kept> kept_;
 };
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal
 
 #endif  // RLXGPU_RUNTIME_PIPELINES_H_

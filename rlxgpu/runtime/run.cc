@@ -8,7 +8,7 @@
 #include "rlxgpu/runtime/extents.h"
 #include "rlxgpu/runtime/switches.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace internal {
 
 absl::Status RunState::get(size_t port, std::span<std::byte> out) {
@@ -107,4 +107,4 @@ Status Run::get_elements(std::string_view name, DType dtype, int64_t count, void
   return absl::OkStatus();
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

@@ -19,7 +19,7 @@
 #include "rlxgpu/runtime/element_types.h"
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 struct RunState;
@@ -55,6 +55,10 @@ class Run {
   std::shared_ptr<internal::RunState> state_;
 };
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Run;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_RUNTIME_RUN_H_

@@ -10,7 +10,7 @@
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/runtime/extents.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 std::string text_of(const Shape& shape) {
@@ -180,4 +180,4 @@ Status Session::take_error() {
   return std::exchange(unread_, Status());
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

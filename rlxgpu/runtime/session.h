@@ -19,7 +19,7 @@
 #include "rlxgpu/runtime/engine.h"
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct Chooser;  // compile/choice.h
 
@@ -89,6 +89,6 @@ class Session {
   Status unread_;   // that no get() or take_error() has said
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_RUNTIME_SESSION_H_

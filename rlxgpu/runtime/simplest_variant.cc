@@ -8,7 +8,7 @@
 #include "rlxgpu/compile/rendered_program.h"
 #include "rlxgpu/reference/storage.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 namespace {
 
 void require(const Status& status) {
@@ -89,4 +89,4 @@ bool SimplestVariant::compute(const Node& node, reference::Call& call) {
   return true;
 }
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal

@@ -22,7 +22,7 @@
 #include "rlxgpu/runtime/session.h"
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 // Takes the op's last variant, and notes which there were for the first call asked for; none: nothing to choose.
 struct SimplestChooser {
@@ -54,6 +54,6 @@ class SimplestVariant {
   std::vector<int> results_;  // ports
 };
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal
 
 #endif  // RLXGPU_RUNTIME_SIMPLEST_VARIANT_H_

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 Status::Status(const absl::Status& status) {
   if (!status.ok()) error_ = std::make_shared<Error>(Error{static_cast<int>(status.code()), std::string(status.message())});
@@ -26,4 +26,4 @@ void internal::die_of(const Status& status) {
 
 std::string Status::ToString() const { return static_cast<absl::Status>(*this).ToString(); }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

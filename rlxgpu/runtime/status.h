@@ -27,7 +27,7 @@ class StatusOr;
 ABSL_NAMESPACE_END
 }  // namespace absl
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 class [[nodiscard]] Status {
  public:
@@ -97,6 +97,10 @@ class [[nodiscard]] Result {
   std::unique_ptr<T> value_;
 };
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Result, core::Status;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_RUNTIME_STATUS_H_

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 Submission::~Submission() {
   if (!staging.buffer) return;
@@ -65,4 +65,4 @@ uint64_t nanoseconds_of(double seconds) {
   return seconds >= 1e9 ? UINT64_MAX : static_cast<uint64_t>(seconds * 1e9);
 }
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal

@@ -23,7 +23,7 @@
 #include "rlxgpu/runtime/device_state.h"
 #include "webgpu/webgpu_cpp.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 // Shared with a callback of Dawn, which may come when the submission is long forgotten.
 class Completion {
@@ -73,6 +73,6 @@ struct Submission {
 // Nanoseconds of a number of seconds that may be anything.
 uint64_t nanoseconds_of(double seconds);
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal
 
 #endif  // RLXGPU_RUNTIME_SUBMISSION_H_

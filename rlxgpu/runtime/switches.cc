@@ -6,7 +6,7 @@
 
 extern char** environ;
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace internal {
 namespace {
 
@@ -105,4 +105,4 @@ const Switches& switches() { return internal::current(); }
 ScopedSwitches::ScopedSwitches(Switches other) : before_(std::exchange(internal::current(), std::move(other))) {}
 ScopedSwitches::~ScopedSwitches() { internal::current() = std::move(before_); }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct SwitchName {
   std::string_view name, meaning;
@@ -75,6 +75,6 @@ class ScopedSwitches {
   Switches before_;
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_RUNTIME_SWITCHES_H_

@@ -14,7 +14,7 @@
 #include "rlxgpu/runtime/device_tensor.h"
 #include "rlxgpu/runtime/submission.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 struct TensorState {
   std::shared_ptr<DeviceState> device;  // first: outlives the buffer
@@ -47,6 +47,6 @@ struct CopyRange {
 // Copies ranges between two slices in one submit, also within one buffer.
 absl::Status copy_ranges(DeviceState& device, const Slice& from, const Slice& to, std::span<const CopyRange> ranges);
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal
 
 #endif  // RLXGPU_RUNTIME_TENSOR_STATE_H_

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/base/text.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 namespace {
 
 constexpr uint64_t kAlignment = 256;  // the largest that an adapter may ask for
@@ -148,4 +148,4 @@ uint64_t TensorStore::bytes() {
   return bytes_;
 }
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal

@@ -22,7 +22,7 @@
 #include "rlxgpu/runtime/tensor_state.h"
 #include "webgpu/webgpu_cpp.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 class TensorStore {
  public:
@@ -74,6 +74,6 @@ class TensorStore {
   uint64_t bytes_ = 0, expected_ = 0;
 };
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal
 
 #endif  // RLXGPU_RUNTIME_TENSOR_STORE_H_

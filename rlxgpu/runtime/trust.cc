@@ -15,7 +15,7 @@
 #include "rlxgpu/runtime/dry.h"
 #include "rlxgpu/runtime/session.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 namespace {
 
 // Runs a program without inputs. OK, or what is wrong with its outputs, or why it could not be run.
@@ -104,4 +104,4 @@ Program compile_for(const Device& device, const Graph& graph, const Target& targ
   }
 }
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal

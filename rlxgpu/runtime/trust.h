@@ -18,7 +18,7 @@
 #include "rlxgpu/graph/target.h"
 #include "rlxgpu/runtime/device.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 // `target`: that programs are planned for.
 bool is_trusted(const Device& device, const Target& target, const Suspect& suspect);
@@ -26,6 +26,6 @@ bool is_trusted(const Device& device, const Target& target, const Suspect& suspe
 // compile(), again and again until all variants that it uses are trusted. Without a device all are.
 Program compile_for(const Device& device, const Graph& graph, const Target& target, CompileOptions options);
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal
 
 #endif  // RLXGPU_RUNTIME_TRUST_H_

@@ -23,7 +23,7 @@
 #include "rlxgpu/runtime/session.h"
 #include "rlxgpu/runtime/trust.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace internal {
 namespace {
 
@@ -381,4 +381,4 @@ Result<TuneReport> tune(const Device& device, const Graph& graph, const TuneOpti
   return *std::move(report);
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

@@ -22,7 +22,7 @@
 #include "rlxgpu/runtime/status.h"
 #include "rlxgpu/runtime/tuning_file.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct TuneProgress {
   int done = 0, total = 0;         // calls
@@ -58,6 +58,10 @@ Result<TuneReport> tune(const Device& device, const TuneOptions& options = {}) {
   return tune(device, builder.graph(), options);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::TuneOptions, core::TuneProgress, core::TuneReport, core::tune;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_RUNTIME_TUNER_H_

@@ -18,7 +18,7 @@
 #include "nlohmann/json.hpp"
 #include "rlxgpu/runtime/blob_cache.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace internal {
 namespace {
 
@@ -190,4 +190,4 @@ std::map<std::string, Calibration> load_calibrations(std::string_view cache_dir)
   return calibrations;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

@@ -19,7 +19,7 @@
 #include "rlxgpu/runtime/calibration.h"
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct TunedChoice {
   std::string variant;                         // the best
@@ -60,6 +60,10 @@ class TuningFile {
 // The file of this user: tuning.json in DeviceOptions::cache_dir, $RLXGPU_CACHE_DIR, or the user's cache folder.
 std::string tuning_path(std::string_view cache_dir = {});
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::tuning_path;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_RUNTIME_TUNING_FILE_H_

@@ -21,7 +21,7 @@
 #include "rlxgpu/runtime/simplest_variant.h"
 #include "rlxgpu/runtime/switches.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 namespace {
 
 using reference::Array;
@@ -385,4 +385,4 @@ std::shared_ptr<StepChecker> make_verifier(const Device& device, const Target& t
   return std::make_shared<Verifier>(device, target, std::move(origin), program);
 }
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal

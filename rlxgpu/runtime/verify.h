@@ -23,7 +23,7 @@
 #include "rlxgpu/runtime/engine.h"
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 // Whether the options or the environment ask for it.
 bool wants_verification(const EngineOptions& options);
@@ -35,6 +35,6 @@ Status can_verify(const Device& device);
 std::shared_ptr<StepChecker> make_verifier(const Device& device, const Target& target, Origin origin,
                                            const ProgramView& program);
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal
 
 #endif  // RLXGPU_RUNTIME_VERIFY_H_

@@ -2,7 +2,7 @@
 
 #include "rlxgpu/runtime/tensor_store.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 std::shared_ptr<internal::TensorStore> make_store(const Device& device, internal::TensorStore::Kind kind) {
@@ -49,4 +49,4 @@ States::States(const Device& device) { store_ = make_store(device, internal::Ten
 
 Status States::clear() const { return store_ ? store_->clear() : no_device(); }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

@@ -24,7 +24,7 @@
 #include "rlxgpu/runtime/device_tensor.h"
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 class TensorStore;
@@ -69,6 +69,10 @@ class States : public NamedTensors {
   Status clear() const;  // zero again, as at first
 };
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::NamedTensors, core::States, core::Weights;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_RUNTIME_WEIGHTS_H_

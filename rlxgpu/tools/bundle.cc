@@ -14,7 +14,7 @@
 #include "rlxgpu/tools/program_json.h"
 #include "rlxgpu/tools/sha256.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -147,4 +147,4 @@ absl::Status write_bundle(const std::string& folder, std::span<const BundleProgr
   return write_file(root / "manifest.json", manifest.dump(1) + "\n");
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

@@ -16,7 +16,7 @@
 #include "rlxgpu/compile/rendered_program.h"
 #include "rlxgpu/load/stored_tensor.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 struct BundleProgram {
   std::string name;  // of its file, too
@@ -36,6 +36,6 @@ std::string bundle_text(std::string_view wgsl);
 absl::Status write_bundle(const std::string& folder, std::span<const BundleProgram> programs,
                           std::span<const StoredTensor> weights, const nlohmann::ordered_json& about = {});
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_BUNDLE_H_

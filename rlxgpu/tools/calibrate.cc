@@ -19,7 +19,7 @@
 #include "rlxgpu/runtime/tuning_file.h"
 #include "rlxgpu/tools/progress_bar.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -206,4 +206,4 @@ int calibrate_command(const CalibrateCommand& command, std::ostream& out, std::o
   return names.empty() ? 1 : 0;
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

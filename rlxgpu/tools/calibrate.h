@@ -11,7 +11,7 @@
 #include "rlxgpu/runtime/device.h"
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 struct CalibrateOptions {
   double seconds = 1;  // for each number, after warm-up
@@ -30,6 +30,6 @@ struct CalibrateCommand {
 // Returns the exit code.
 int calibrate_command(const CalibrateCommand& command, std::ostream& out, std::ostream& err);
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_CALIBRATE_H_

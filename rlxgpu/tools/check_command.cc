@@ -14,7 +14,7 @@
 #include "rlxgpu/tools/kernel_files.h"
 #include "rlxgpu/tools/validate.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 struct Row {
@@ -104,4 +104,4 @@ int check_command(const CheckCommand& command, std::ostream& out, std::ostream& 
   return failed == 0 ? 0 : 1;
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 struct CheckCommand {
   std::vector<std::string> files;  // WGSL files of the user's; when empty, all that is built in
@@ -16,6 +16,6 @@ struct CheckCommand {
 // Returns the exit code: 1 when anything was refused.
 int check_command(const CheckCommand& command, std::ostream& out, std::ostream& err);
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_CHECK_COMMAND_H_

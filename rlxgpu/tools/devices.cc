@@ -13,7 +13,7 @@
 #include "rlxgpu/runtime/adapter.h"
 #include "rlxgpu/runtime/calibration.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 using nlohmann::ordered_json;
@@ -169,4 +169,4 @@ int devices_command(bool json, std::ostream& out) {
   return 0;
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

@@ -4,11 +4,11 @@
 
 #include <ostream>
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 // Returns the exit code: 0, or 1 when there is no adapter (JSON is then an empty list).
 int devices_command(bool json, std::ostream& out);
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_DEVICES_H_

@@ -7,7 +7,7 @@
 #include "rlxgpu/runtime/device.h"
 #include "rlxgpu/tools/model_check.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 int doctor_command(const DoctorCommand& command, std::ostream& out, std::ostream& err) {
   LoadedModel loaded;
@@ -45,4 +45,4 @@ int doctor_command(const DoctorCommand& command, std::ostream& out, std::ostream
   return right && compared > 0 ? 0 : 1;
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

@@ -13,7 +13,7 @@
 
 #include "rlxgpu/tools/model_input.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 struct DoctorCommand : ModelCommand {
   std::string adapter;               // "": all
@@ -24,6 +24,6 @@ struct DoctorCommand : ModelCommand {
 // 0: all is right; 1: something is wrong, or the model cannot be had; 2: the arguments make no sense.
 int doctor_command(const DoctorCommand& command, std::ostream& out, std::ostream& err);
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_DOCTOR_COMMAND_H_

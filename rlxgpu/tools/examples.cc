@@ -10,7 +10,7 @@
 #include "rlxgpu/compile/compile.h"
 #include "rlxgpu/compile/rendered_program.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 constexpr Example kExamples[] = {
@@ -42,10 +42,10 @@ absl::StatusOr<RenderedProgram> render(const Example& example, const Target& tar
   example.build(builder);
   CompileOptions options;
   options.check = true;
-  RenderedProgram rendered = rlxgpu::render(compile(builder.graph(), target, options), target);
+  RenderedProgram rendered = rlxgpu::core::render(compile(builder.graph(), target, options), target);
   if (!rendered.program.error.empty())
     return absl::InternalError(absl::StrCat(example.name, ": ", rendered.program.error.view()));
   return rendered;
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

@@ -10,7 +10,7 @@
 #include "rlxgpu/graph/target.h"
 #include "rlxgpu/compile/rendered_program.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 struct Example {
   std::string_view name, what;
@@ -25,6 +25,6 @@ const Example* find_example(std::string_view name);
 // The program of an example for a target, checked.
 absl::StatusOr<RenderedProgram> render(const Example& example, const Target& target = kPortable);
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_EXAMPLES_H_

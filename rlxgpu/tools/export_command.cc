@@ -13,7 +13,7 @@
 #include "rlxgpu/tools/bundle.h"
 #include "rlxgpu/tools/examples.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 absl::StatusOr<RenderedProgram> plan(const Graph& graph) {
   CompileOptions options;
   options.check = true;
-  RenderedProgram rendered = rlxgpu::render(compile(graph, kPortable, options), kPortable);
+  RenderedProgram rendered = rlxgpu::core::render(compile(graph, kPortable, options), kPortable);
   if (!rendered.program.error.empty()) return absl::InvalidArgumentError(rendered.program.error.view());
   return rendered;
 }
@@ -96,4 +96,4 @@ int export_command(const ExportCommand& command, std::ostream& out, std::ostream
   return finish(model.ok() ? export_model(command, *model) : absl::Status(model.status()));
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

@@ -7,7 +7,7 @@
 
 #include "rlxgpu/tools/model_input.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 struct ExportCommand : ModelCommand {  // model: the name of an example, or an .onnx file
   std::string web;                     // the folder
@@ -16,6 +16,6 @@ struct ExportCommand : ModelCommand {  // model: the name of an example, or an .
 // 0; 1 when there is no bundle to be had; 2 when the arguments make no sense.
 int export_command(const ExportCommand& command, std::ostream& out, std::ostream& err);
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_EXPORT_COMMAND_H_

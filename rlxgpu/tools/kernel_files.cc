@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 constexpr auto kFiles = [] {
@@ -17,4 +17,4 @@ constexpr auto kFiles = [] {
 
 std::span<const NamedKernelFile> kernel_files() { return kFiles; }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

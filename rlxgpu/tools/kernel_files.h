@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 struct NamedKernelFile {
   std::string_view path;  // "rlxgpu/kernels/matmul/tiled.wgsl"
@@ -21,6 +21,6 @@ constexpr std::string_view without_marks(std::string_view text) {
   return text;
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_KERNEL_FILES_H_

@@ -17,7 +17,7 @@
 #include "rlxgpu/runtime/switches.h"
 #include "rlxgpu/tools/progress_bar.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 using onnx::HostTensor;
@@ -163,4 +163,4 @@ bool report_steps(const std::vector<StepVerdict>& steps, const onnx::Model& mode
   return wrong == 0;
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

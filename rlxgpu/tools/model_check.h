@@ -19,7 +19,7 @@
 #include "rlxgpu/runtime/status.h"
 #include "rlxgpu/tools/model_input.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 // What a model gives on its inputs, by the ops' references: as defined, and with every op as wrong as rounding makes it
 // (reference/comparison.h). Evaluated when it is first asked for, which is slow, and kept. `loaded` must outlive it.
@@ -48,6 +48,6 @@ Result<std::vector<StepVerdict>> verify_steps(const Device& device, const Loaded
 // A line when all are right; else one for each that is not, and the switches that avoid them. True: none is wrong.
 bool report_steps(const std::vector<StepVerdict>& steps, const onnx::Model& model, std::ostream& out);
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_MODEL_CHECK_H_

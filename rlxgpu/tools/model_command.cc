@@ -20,7 +20,7 @@
 #include "rlxgpu/tools/npy.h"
 #include "rlxgpu/tools/profile_table.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 using onnx::HostTensor;
@@ -185,4 +185,4 @@ int run_command(const RunCommand& command, std::ostream& out, std::ostream& err)
   return report_steps(*steps, *model, out) && right ? 0 : 1;
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

@@ -13,7 +13,7 @@
 
 #include "rlxgpu/tools/model_input.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 struct InspectCommand : ModelCommand {
   bool program = false;  // the listing, too
@@ -30,6 +30,6 @@ struct RunCommand : ModelCommand {
 int inspect_command(const InspectCommand& command, std::ostream& out, std::ostream& err);
 int run_command(const RunCommand& command, std::ostream& out, std::ostream& err);
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_MODEL_COMMAND_H_

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/tools/npy.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 using onnx::ElementType;
@@ -114,4 +114,4 @@ int load_model(const ModelCommand& command, uint64_t seed, std::ostream& err, Lo
   return 0;
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

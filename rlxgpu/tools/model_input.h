@@ -15,7 +15,7 @@
 #include "rlxgpu/load/onnx/model_def.h"
 #include "rlxgpu/load/onnx/onnx.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 struct ModelCommand {
   std::string model;
@@ -46,6 +46,6 @@ void fill_inputs(LoadedModel& loaded, uint64_t seed);
 // 0, or an exit code, and what is wrong is said.
 int load_model(const ModelCommand& command, uint64_t seed, std::ostream& err, LoadedModel& loaded);
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_MODEL_INPUT_H_

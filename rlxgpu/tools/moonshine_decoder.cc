@@ -21,7 +21,7 @@
 #include "rlxgpu/load/onnx/model_def.h"
 #include "rlxgpu/runtime/weights.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 constexpr int64_t kFrames = 512;   // caches of keys and values of the sound grow in such steps
@@ -329,4 +329,4 @@ absl::StatusOr<int32_t> MoonshineDecoder::next() {
   return (*next)[0];
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

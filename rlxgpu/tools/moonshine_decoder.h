@@ -21,7 +21,7 @@
 #include "rlxgpu/dynamic.h"
 #include "rlxgpu/runtime/device.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 inline constexpr int32_t kMoonshineStart = 1, kMoonshineEnd = 2;
 
@@ -47,6 +47,6 @@ class MoonshineDecoder {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_MOONSHINE_DECODER_H_

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/load/mapped_file.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 using onnx::ElementType;
@@ -120,4 +120,4 @@ Status write_npy(const std::string& path, const HostTensor& given) {
   return {};
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

@@ -13,11 +13,11 @@
 #include "rlxgpu/load/onnx/host_tensor.h"
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 Result<onnx::HostTensor> read_npy(const std::string& path);
 Status write_npy(const std::string& path, const onnx::HostTensor& tensor);
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_NPY_H_

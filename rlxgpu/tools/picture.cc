@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 struct Glyph {
@@ -109,4 +109,4 @@ std::string Picture::png() const {
   return out;
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 struct Color {
   uint8_t r = 0, g = 0, b = 0;
@@ -41,6 +41,6 @@ class Picture {
   std::vector<Color> pixels_;
 };
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_PICTURE_H_

@@ -14,7 +14,7 @@
 #include "nlohmann/json.hpp"
 #include "rlxgpu/tools/svg.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 using nlohmann::json;
@@ -273,4 +273,4 @@ int plot_command(const PlotCommand& command, std::ostream& out, std::ostream& er
   return 0;
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "rlxgpu/runtime/calibration.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 struct BenchmarkRow {
   std::string series, shape;
@@ -39,6 +39,6 @@ struct PlotCommand {
 // Returns the exit code.
 int plot_command(const PlotCommand& command, std::ostream& out, std::ostream& err);
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_PLOT_H_

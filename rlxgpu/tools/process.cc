@@ -12,7 +12,7 @@
 
 extern char** environ;
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
@@ -71,4 +71,4 @@ ProcessResult run_process(const std::vector<std::string>& command, std::string_v
   return result;
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

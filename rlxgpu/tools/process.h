@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 struct ProcessResult {
   int exit_code = 0;          // 127: there is no such program; 128 + n: ended by signal n
@@ -23,6 +23,6 @@ struct ProcessResult {
 
 ProcessResult run_process(const std::vector<std::string>& command, std::string_view input = {});
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_PROCESS_H_

@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 Result<std::vector<StepProfile>> best_profile(Engine& engine, int runs) {
   std::vector<StepProfile> best;
@@ -62,4 +62,4 @@ Status write_trace(const std::string& path, const std::vector<StepProfile>& step
   return {};
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

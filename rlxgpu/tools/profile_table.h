@@ -17,7 +17,7 @@
 #include "rlxgpu/runtime/engine.h"
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 using StepName = std::function<std::string_view(const StepProfile&)>;
 
@@ -26,6 +26,6 @@ Result<std::vector<StepProfile>> best_profile(Engine& engine, int runs);
 std::string profile_table(const std::vector<StepProfile>& steps, const StepName& named = {});
 Status write_trace(const std::string& path, const std::vector<StepProfile>& steps, const StepName& named = {});
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_PROFILE_TABLE_H_

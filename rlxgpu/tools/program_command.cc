@@ -8,7 +8,7 @@
 #include "rlxgpu/tools/examples.h"
 #include "rlxgpu/tools/program_json.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 void list_examples(std::ostream& out) {
@@ -70,4 +70,4 @@ int program_command(const ProgramCommand& command, std::ostream& out, std::ostre
   return 0;
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

@@ -5,7 +5,7 @@
 #include <ostream>
 #include <string>
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 struct ProgramCommand {
   std::string name;   // of an example; empty lists them all
@@ -17,6 +17,6 @@ struct ProgramCommand {
 // Returns the exit code: 2 for an unknown name.
 int program_command(const ProgramCommand& command, std::ostream& out, std::ostream& err);
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_PROGRAM_COMMAND_H_

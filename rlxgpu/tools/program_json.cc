@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/compile/check.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -306,4 +306,4 @@ absl::StatusOr<RenderedProgram> program_from_json(const Json& json) {
   }
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

@@ -33,13 +33,13 @@
 #include "rlxgpu/compile/program.h"
 #include "rlxgpu/compile/rendered_program.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 nlohmann::ordered_json to_json(const ProgramView& program, std::span<const std::string_view> kernels);
 
 // Checks what it reads: an error names the place in the JSON.
 absl::StatusOr<RenderedProgram> program_from_json(const nlohmann::ordered_json& json);
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_PROGRAM_JSON_H_

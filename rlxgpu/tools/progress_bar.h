@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 class ProgressBar {
  public:
@@ -37,6 +37,6 @@ class ProgressBar {
   const bool on_;
 };
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_PROGRESS_BAR_H_

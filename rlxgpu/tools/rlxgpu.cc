@@ -28,19 +28,19 @@ int main(int argc, char** argv) {
       app.add_subcommand("devices", "List the adapters of this machine: driver, features, limits, measured speed");
   devices->add_flag("--json", devices_as_json, "Print JSON");
 
-  rlxgpu::tools::ProgramCommand program;
+  rlxgpu::core::tools::ProgramCommand program;
   CLI::App* show = app.add_subcommand("program", "Show the program that an example graph becomes");
   show->add_option("NAME", program.name, "An example; without it, all are listed");
   show->add_flag("--here", program.here, "Plan it for the adapter of this machine; without it, for any WebGPU");
   CLI::Option* wgsl = show->add_flag("--wgsl", program.wgsl, "Print the WGSL of its kernels, too");
   show->add_flag("--json", program.json, "Print JSON: all of the program, with its WGSL")->excludes(wgsl);
 
-  rlxgpu::tools::CheckCommand check;
+  rlxgpu::core::tools::CheckCommand check;
   CLI::App* checks = app.add_subcommand("check", "Give kernels to tint and to Dawn's Null backend with default limits");
   checks->add_option("FILES", check.files, "WGSL files; without them, every kernel file and example of rlxgpu");
   checks->add_flag("--json", check.json, "Print JSON");
 
-  rlxgpu::tools::CalibrateCommand calibrate;
+  rlxgpu::core::tools::CalibrateCommand calibrate;
   CLI::App* calibrates =
       app.add_subcommand("calibrate", "Measure how fast an adapter is, and keep that in the user's cache folder");
   calibrates->add_option("--adapter", calibrate.adapter,
@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   calibrates->add_flag("--all", calibrate.all, "Every adapter of this machine");
   calibrates->add_option("--seconds", calibrate.seconds, "For each number; 1 unless told");
 
-  rlxgpu::tools::TuneCommand tune;
+  rlxgpu::core::tools::TuneCommand tune;
   CLI::App* tunes = app.add_subcommand(
       "tune", "Measure the kernel variants of a graph, and keep the best in the user's cache folder");
   tunes->add_option("NAME", tune.name, "An example: see `rlxgpu program`");
@@ -60,14 +60,14 @@ int main(int argc, char** argv) {
   tunes->add_option("--seconds", tune.seconds, "For all of it, at most; 120 unless told");
   tunes->add_flag("--again", tune.again, "Measure also what is known");
 
-  rlxgpu::tools::PlotCommand plot;
+  rlxgpu::core::tools::PlotCommand plot;
   CLI::App* plots = app.add_subcommand("plot", "Draw the results of a benchmark (Google Benchmark's JSON) as SVG");
   plots->add_option("RESULTS", plot.results, "Written by a benchmark with --benchmark_out=results.json")->required();
   plots->add_option("--out", plot.out, "The SVG file; without it, RESULTS with .svg at the end");
   plots->add_option("--baseline", plot.baseline, "Bars are ratios to the benchmark of this name");
   plots->add_option("--filter", plot.filter, "Only benchmarks whose name contains this");
 
-  rlxgpu::tools::SpectrogramCommand spectrogram;
+  rlxgpu::core::tools::SpectrogramCommand spectrogram;
   CLI::App* spectrograms = app.add_subcommand("spectrogram", "Draw the spectrum of a sound over time: WAV to PNG");
   spectrograms->add_option("IN", spectrogram.in, "A WAV file: 8 to 32-bit integers or floats, any channels")
       ->required();
@@ -79,12 +79,12 @@ int main(int argc, char** argv) {
   spectrograms->add_option("--colors", spectrogram.colors, "viridis (unless told), magma, gray");
   spectrograms->add_option("--range", spectrogram.range, "From the darkest to the brightest, in dB; 80 unless told");
 
-  rlxgpu::tools::InspectCommand inspect;
+  rlxgpu::core::tools::InspectCommand inspect;
   CLI::App* inspects =
       app.add_subcommand("inspect", "Show an ONNX model: inputs, outputs, ops, weights, memory, its program");
-  rlxgpu::tools::RunCommand run;
+  rlxgpu::core::tools::RunCommand run;
   CLI::App* runs = app.add_subcommand("run", "Run an ONNX model: .npy files in and out, or random inputs");
-  const auto model_options = [](CLI::App* command, rlxgpu::tools::ModelCommand& model) {
+  const auto model_options = [](CLI::App* command, rlxgpu::core::tools::ModelCommand& model) {
     command->add_option("MODEL", model.model, "An .onnx file")->required();
     command->add_option("--extent", model.extents, "NAME=N: the size of a symbolic extent; 1 unless told")
         ->allow_extra_args(false);
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
   };
   model_options(inspects, inspect);
   inspects->add_flag("--program", inspect.program, "List the program, too");
-  rlxgpu::tools::DoctorCommand doctor;
+  rlxgpu::core::tools::DoctorCommand doctor;
   CLI::App* doctors = app.add_subcommand(
       "doctor",
       "Run an ONNX model and compare every step with its simplest kernel or reference: which one is wrong here");
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
   doctors->add_flag("--free", doctor.free, "Only kernels that read their sizes");
   doctors->add_option("--seed", doctor.seed, "Of random inputs");
   doctors->add_option("--adapter", doctor.adapter, "Part of the adapter's name; without it, all of this machine");
-  rlxgpu::tools::ExportCommand exported;
+  rlxgpu::core::tools::ExportCommand exported;
   CLI::App* exports = app.add_subcommand("export", "Write an example or an ONNX model as a bundle for web pages");
   model_options(exports, exported);
   exports->get_option("MODEL")->description("An example (see `rlxgpu program`) or an .onnx file");
@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
   runs->add_option("--runs", run.runs, "Timed runs; 1 unless told");
   runs->add_option("--seed", run.seed, "Of random inputs");
   runs->add_option("--adapter", run.adapter, "Part of the adapter's name; without it, the one used by default");
-  rlxgpu::tools::TranscribeCommand transcribe;
+  rlxgpu::core::tools::TranscribeCommand transcribe;
   CLI::App* transcribes =
       app.add_subcommand("transcribe", "Write down what is said in a sound, by a Moonshine speech model");
   transcribes->add_option("IN", transcribe.in, "A WAV file of up to a minute, any rate and channels")->required();
@@ -124,19 +124,19 @@ int main(int argc, char** argv) {
   transcribes->add_flag("--times", transcribe.times, "Print how long it took, too");
 
   CLI11_PARSE(app, argc, argv);
-  if (*devices) return rlxgpu::tools::devices_command(devices_as_json, std::cout);
-  if (*show) return rlxgpu::tools::program_command(program, std::cout, std::cerr);
-  if (*checks) return rlxgpu::tools::check_command(check, std::cout, std::cerr);
-  if (*calibrates) return rlxgpu::tools::calibrate_command(calibrate, std::cout, std::cerr);
-  if (*tunes) return rlxgpu::tools::tune_command(tune, std::cout, std::cerr);
-  if (*plots) return rlxgpu::tools::plot_command(plot, std::cout, std::cerr);
-  if (*spectrograms) return rlxgpu::tools::spectrogram_command(spectrogram, std::cout, std::cerr);
-  if (*inspects) return rlxgpu::tools::inspect_command(inspect, std::cout, std::cerr);
-  if (*doctors) return rlxgpu::tools::doctor_command(doctor, std::cout, std::cerr);
-  if (*exports) return rlxgpu::tools::export_command(exported, std::cout, std::cerr);
-  if (*runs) return rlxgpu::tools::run_command(run, std::cout, std::cerr);
+  if (*devices) return rlxgpu::core::tools::devices_command(devices_as_json, std::cout);
+  if (*show) return rlxgpu::core::tools::program_command(program, std::cout, std::cerr);
+  if (*checks) return rlxgpu::core::tools::check_command(check, std::cout, std::cerr);
+  if (*calibrates) return rlxgpu::core::tools::calibrate_command(calibrate, std::cout, std::cerr);
+  if (*tunes) return rlxgpu::core::tools::tune_command(tune, std::cout, std::cerr);
+  if (*plots) return rlxgpu::core::tools::plot_command(plot, std::cout, std::cerr);
+  if (*spectrograms) return rlxgpu::core::tools::spectrogram_command(spectrogram, std::cout, std::cerr);
+  if (*inspects) return rlxgpu::core::tools::inspect_command(inspect, std::cout, std::cerr);
+  if (*doctors) return rlxgpu::core::tools::doctor_command(doctor, std::cout, std::cerr);
+  if (*exports) return rlxgpu::core::tools::export_command(exported, std::cout, std::cerr);
+  if (*runs) return rlxgpu::core::tools::run_command(run, std::cout, std::cerr);
   if (*transcribes)
-    return rlxgpu::tools::transcribe_command(transcribe, std::cout, std::cerr, isatty(STDERR_FILENO) != 0);
+    return rlxgpu::core::tools::transcribe_command(transcribe, std::cout, std::cerr, isatty(STDERR_FILENO) != 0);
   std::cerr << app.help();
   return 2;
 }

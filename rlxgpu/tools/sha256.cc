@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 using uint128 = unsigned __int128;
@@ -80,4 +80,4 @@ std::string sha256(std::span<const std::byte> bytes) {
   return text;
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

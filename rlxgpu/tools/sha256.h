@@ -6,10 +6,10 @@
 #include <span>
 #include <string>
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 std::string sha256(std::span<const std::byte> bytes);
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_SHA256_H_

@@ -12,7 +12,7 @@
 #include "rlxgpu/kernels/signal/signal.h"
 #include "rlxgpu/tools/wav.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 constexpr Color kInk = {40, 40, 40}, kPaper = {255, 255, 255};
@@ -179,4 +179,4 @@ int spectrogram_command(const SpectrogramCommand& command, std::ostream& out, st
   return 0;
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

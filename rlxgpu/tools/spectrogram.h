@@ -15,7 +15,7 @@
 #include "rlxgpu/runtime/device.h"
 #include "rlxgpu/tools/picture.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 struct SpectrogramCommand {
   std::string in = {}, out = {};
@@ -38,6 +38,6 @@ Picture draw(const Spectrogram& spectrogram, uint32_t sample_rate, const Spectro
 // Returns the exit code.
 int spectrogram_command(const SpectrogramCommand& command, std::ostream& out, std::ostream& err);
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_SPECTROGRAM_H_

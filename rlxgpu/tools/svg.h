@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 class Svg {
  public:
@@ -50,6 +50,6 @@ class Svg {
   std::string body_;
 };
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_SVG_H_

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/tools/process.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 std::string tint_program() {
   if (const char* given = std::getenv("RLXGPU_TINT"); given != nullptr && *given != '\0') return given;
@@ -41,4 +41,4 @@ absl::Status tint_accepts(std::string_view wgsl) {
   return absl::OkStatus();
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

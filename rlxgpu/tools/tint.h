@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 // $RLXGPU_TINT, else the one that Bazel gives to programs that it runs, else "tint": whatever is in PATH.
 std::string tint_program();
@@ -20,6 +20,6 @@ std::string tint_program();
 // NotFound when there is no tint, and how to get it; InvalidArgument with all that it printed.
 absl::Status tint_accepts(std::string_view wgsl);
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_TINT_H_

@@ -15,7 +15,7 @@
 #include "rlxgpu/tools/vocabulary.h"
 #include "rlxgpu/tools/wav.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 constexpr uint32_t kRate = 16000;
@@ -163,4 +163,4 @@ int transcribe_command(const TranscribeCommand& command, std::ostream& out, std:
   return 0;
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

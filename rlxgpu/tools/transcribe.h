@@ -21,7 +21,7 @@
 #include "rlxgpu/dynamic.h"
 #include "rlxgpu/runtime/device.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 struct Transcript {
   std::vector<int32_t> tokens;  // without start and end
@@ -62,6 +62,6 @@ int transcribe_command(const TranscribeCommand& command, std::ostream& out, std:
 // Where models are without --model: $RLXGPU_MODELS, or `models` in the user's cache folder; then the model's name.
 std::string model_folder(std::string_view name);
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_TRANSCRIBE_H_

@@ -12,7 +12,7 @@
 #include "rlxgpu/tools/examples.h"
 #include "rlxgpu/tools/progress_bar.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 // False when the command names nothing that can be built.
@@ -79,4 +79,4 @@ int tune_command(const TuneCommand& command, std::ostream& out, std::ostream& er
   return report->stored.ok() ? 0 : 1;
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

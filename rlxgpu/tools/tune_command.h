@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 struct TuneCommand {
   std::string name = {};             // an example
@@ -21,6 +21,6 @@ struct TuneCommand {
 // Returns the exit code.
 int tune_command(const TuneCommand& command, std::ostream& out, std::ostream& err);
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_TUNE_COMMAND_H_

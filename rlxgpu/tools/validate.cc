@@ -12,7 +12,7 @@
 #include "rlxgpu/runtime/engine.h"
 #include "rlxgpu/tools/tint.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 // Two FNV-like hashes: texts are few, and an accident would only skip a check.
@@ -167,4 +167,4 @@ absl::Status Validator::null_accepts(const ProgramView& program, const Step& ste
   return status;
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

@@ -19,7 +19,7 @@
 #include "rlxgpu/compile/program.h"
 #include "rlxgpu/runtime/device.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 class Validator {
  public:
@@ -45,6 +45,6 @@ class Validator {
   int checked_ = 0;
 };
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_VALIDATE_H_

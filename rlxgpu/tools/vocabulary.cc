@@ -12,7 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 absl::StatusOr<Vocabulary> Vocabulary::open(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -55,4 +55,4 @@ std::string Vocabulary::text(std::span<const int32_t> tokens) const {
   return absl::StartsWith(text, " ") ? text.substr(1) : text;
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 class Vocabulary {
  public:
@@ -29,6 +29,6 @@ class Vocabulary {
   std::vector<std::string> tokens_;  // as they stand in a text
 };
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_VOCABULARY_H_

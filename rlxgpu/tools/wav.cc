@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 constexpr uintmax_t kMostBytes = uintmax_t{512} << 20;
@@ -98,4 +98,4 @@ absl::StatusOr<Wav> read_wav(const std::string& path) {
   return wav;
 }
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

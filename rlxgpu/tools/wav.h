@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 
 struct Wav {
   uint32_t sample_rate = 0;
@@ -24,6 +24,6 @@ struct Wav {
 absl::StatusOr<Wav> read_wav(const std::string& path);
 absl::StatusOr<Wav> parse_wav(std::string_view bytes);
 
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 #endif  // RLXGPU_TOOLS_WAV_H_

@@ -22,7 +22,7 @@
 #include "rlxgpu/base/text.h"
 #include "rlxgpu/wgsl/scope.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 class At {
  public:
@@ -78,6 +78,6 @@ constexpr void write_map(Scope& scope, const LocalValue& value, int coords, Text
   value.op->at(at);
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_WGSL_AT_H_

@@ -53,7 +53,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 class KernelFile {
  public:
@@ -270,6 +270,6 @@ class KernelFile {
   bool branches_ = false;
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_WGSL_KERNEL_FILE_H_

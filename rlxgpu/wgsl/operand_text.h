@@ -10,7 +10,7 @@
 
 #include "rlxgpu/graph/dtype.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // '$' in the pattern is the operand's name, '@' the same in capitals.
 template <size_t kSize>
@@ -48,6 +48,6 @@ constexpr std::string_view load4_text(DType dtype) {
                          : internal::kLoad4F32<kName>.view();
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_WGSL_OPERAND_TEXT_H_

@@ -19,7 +19,7 @@
 #include "rlxgpu/wgsl/scope.h"
 #include "rlxgpu/wgsl/spec.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // The type of a binding's words in WGSL.
 constexpr std::string_view word_type(const BindingType& type) {
@@ -211,6 +211,6 @@ class OutputWriter {
   Text& out_;
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_WGSL_OUTPUT_TEXT_H_

@@ -9,7 +9,7 @@
 
 #include "rlxgpu/graph/dtype.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // A function call is never a constant expression: the only way to write an infinity in WGSL.
 inline constexpr std::string_view kFloatBits = "fn float_bits(bits : u32) -> f32 { return bitcast<f32>(bits); }\n";
@@ -95,6 +95,6 @@ constexpr std::string_view bits_function(DType dtype) {
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_WGSL_PACKING_H_

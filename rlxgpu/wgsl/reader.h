@@ -12,7 +12,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace rlxgpu::internal {
+namespace rlxgpu::core::internal {
 
 class WgslReader {
  public:
@@ -129,6 +129,6 @@ inline bool parse_unsigned(std::string_view token, uint32_t& value) {
   return error == std::errc() && end == token.data() + token.size() - 1;
 }
 
-}  // namespace rlxgpu::internal
+}  // namespace rlxgpu::core::internal
 
 #endif  // RLXGPU_WGSL_READER_H_

@@ -14,7 +14,7 @@
 #include "rlxgpu/wgsl/packing.h"
 #include "rlxgpu/wgsl/scope.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 class KernelRenderer {
  public:
@@ -290,6 +290,6 @@ constexpr void render_kernel(const SpecView& pools, int kernel, Text& out) {
   join(pieces.pieces().data(), pieces.pieces().size(), pieces.written(), out);
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_WGSL_RENDER_H_

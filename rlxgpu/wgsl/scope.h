@@ -12,7 +12,7 @@
 #include "rlxgpu/base/vec.h"
 #include "rlxgpu/wgsl/spec.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // A short piece of WGSL: a variable or a number.
 struct Name {
@@ -261,6 +261,6 @@ class Scope {
   int next_ = 0;
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_WGSL_SCOPE_H_

@@ -16,7 +16,7 @@
 #include "rlxgpu/graph/op.h"
 #include "rlxgpu/wgsl/kernel_file.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct LocalValue : TensorType {
   enum class Kind : uint8_t { load, literal, scalar, map, given };
@@ -102,6 +102,6 @@ constexpr std::span<const T> slice(std::span<const T> pool, Range range) {
   return pool.subspan(static_cast<size_t>(range.first), static_cast<size_t>(range.count));
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_WGSL_SPEC_H_

@@ -8,7 +8,7 @@
 #include "rlxgpu/kernels/softmax/softmax.h"
 #include "tests/support/compiled.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 // x -> softmax -> s -> softmax of the transpose -> t -> softmax of the transpose -> y; x is also added at the end.
@@ -106,4 +106,4 @@ TEST_CASE("check knows the target's limits", "[compile]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -11,7 +11,7 @@
 #include "rlxgpu/kernels/reduce/reduce.h"
 #include "tests/support/compiled.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 constexpr void two_products(Builder& g) {
@@ -84,4 +84,4 @@ TEST_CASE("a call is one line with all that decides its kernels", "[compile]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

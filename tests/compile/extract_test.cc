@@ -14,7 +14,7 @@
 #include "rlxgpu/kernels/softmax/softmax.h"
 #include "rlxgpu/wgsl/render.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 std::multiset<std::string> kernels_of(const Program& program) {
@@ -76,4 +76,4 @@ TEST_CASE("groups have the same kernels alone and together", "[compile]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -12,7 +12,7 @@
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -150,4 +150,4 @@ TEST_CASE("free and baked sizes give the same numbers", "[free_sizes][gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -14,7 +14,7 @@
 #include "tests/executable/accumulate.h"
 #include "tests/support/compiled.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 struct Attention {
@@ -173,4 +173,4 @@ TEST_CASE("a large weight is judged by the device that runs it", "[compile]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -14,7 +14,7 @@
 #include "tests/executable/accumulate.h"
 #include "tests/support/compiled.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 Tensor in(Builder& g, std::string_view name, const Shape& shape = {8, 16}) { return g.input(name, f32, shape); }
@@ -251,4 +251,4 @@ TEST_CASE("without fusion every op has a step of its own", "[compile]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -8,7 +8,7 @@
 #include "rlxgpu/kernels/movement/movement.h"
 #include "rlxgpu/wgsl/render.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 constexpr KernelFile kPickFile(R"wgsl(
@@ -131,4 +131,4 @@ TEST_CASE("a part is text of the file that includes it, without marks", "[wgsl]"
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

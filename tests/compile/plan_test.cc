@@ -10,7 +10,7 @@
 #include "rlxgpu/kernels/softmax/softmax.h"
 #include "tests/support/compiled.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 // Something like an encoder: attention over one head, then two products, with a residual around each.
@@ -89,4 +89,4 @@ TEST_CASE("a tensor larger than a binding is an error that says so", "[compile]"
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

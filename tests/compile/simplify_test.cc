@@ -10,7 +10,7 @@
 #include "rlxgpu/kernels/movement/movement.h"
 #include "rlxgpu/kernels/reduce/reduce.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 // The ops that are left, in order.
@@ -118,4 +118,4 @@ TEST_CASE("equal numbers are one number, others are not", "[compile]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

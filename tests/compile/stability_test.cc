@@ -17,7 +17,7 @@
 #include "tests/fuzz/trial.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 struct Example {
@@ -110,4 +110,4 @@ TEST_CASE("a run repeats bit for bit", "[compile][gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -9,7 +9,7 @@
 #include "catch2/generators/catch_generators_range.hpp"
 #include "rlxgpu/tools/process.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 using Options = std::vector<std::string>;
@@ -88,4 +88,4 @@ TEST_CASE("a limit that is met is one error with the flag and the way out") {
 }
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

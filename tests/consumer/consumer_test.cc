@@ -38,7 +38,7 @@ std::array<float, kCount> floats(const std::vector<double>& values) {
   return result;
 }
 
-void check_close(const std::vector<float>& found, const rlxgpu::reference::Array& expected) {
+void check_close(const std::vector<float>& found, const rlxgpu::core::reference::Array& expected) {
   REQUIRE(found.size() == expected.data.size());
   for (size_t i = 0; i < found.size(); ++i) {
     CAPTURE(i, found[i], expected.data[i]);
@@ -52,8 +52,8 @@ TEST_CASE("a graph with the user's own ops agrees with its reference", "[gpu]") 
   rlxgpu::Builder builder;
   Smoother::build(builder);
   const auto expected =
-      rlxgpu::reference::run(builder.graph(), {{"x", rlxgpu::reference::array_of(rlxgpu::f32, {3, 50}, x)},
-                                               {"bias", rlxgpu::reference::array_of(rlxgpu::f32, {50}, bias)}});
+      rlxgpu::core::reference::run(builder.graph(), {{"x", rlxgpu::core::reference::array_of(rlxgpu::f32, {3, 50}, x)},
+                                               {"bias", rlxgpu::core::reference::array_of(rlxgpu::f32, {50}, bias)}});
   auto device = rlxgpu::open_device();
   INFO(device.status().ToString());
   REQUIRE(device.ok());
@@ -84,7 +84,7 @@ TEST_CASE("the user's ops work in graphs built at run time, errors included", "[
   REQUIRE(y.ok());
   check_close(
       *y,
-      rlxgpu::reference::run(right.graph(), {{"x", rlxgpu::reference::array_of(rlxgpu::f32, {5, 7}, values)}}).at("y"));
+      rlxgpu::core::reference::run(right.graph(), {{"x", rlxgpu::core::reference::array_of(rlxgpu::f32, {5, 7}, values)}}).at("y"));
 
   rlxgpu::DynamicGraph wrong;
   moving_average(wrong->input("x", rlxgpu::f32, {5, 7}), 0);

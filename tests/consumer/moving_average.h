@@ -12,20 +12,20 @@ namespace consumer {
 
 using rlxgpu::Tensor;
 
-inline constexpr rlxgpu::KernelFile kMovingAverageFile(
+inline constexpr rlxgpu::core::KernelFile kMovingAverageFile(
 #include "moving_average.wgsl"
 );
 
-constexpr void moving_average_infer(rlxgpu::Infer& infer) {
-  if (infer.dtype(0) != rlxgpu::f32) return infer.fail("takes f32, not ", rlxgpu::name_of(infer.dtype(0)));
+constexpr void moving_average_infer(rlxgpu::core::Infer& infer) {
+  if (infer.dtype(0) != rlxgpu::f32) return infer.fail("takes f32, not ", rlxgpu::core::name_of(infer.dtype(0)));
   if (infer.shape(0).rank() == 0) return infer.fail("a single number has no neighbours");
   if (infer.attr(0) < 1) return infer.fail("a window of ", infer.attr(0), " elements");
   infer.result(rlxgpu::f32, infer.shape(0));
 }
 
-constexpr void moving_average_emit(rlxgpu::Emit& e) {
+constexpr void moving_average_emit(rlxgpu::core::Emit& e) {
   const rlxgpu::Shape& shape = e.call().result().shape;
-  const rlxgpu::FoldedGrid grid = rlxgpu::fold_grid(rlxgpu::ceil_div(shape.count(), 64), e.target().max_groups);
+  const rlxgpu::core::FoldedGrid grid = rlxgpu::core::fold_grid(rlxgpu::core::ceil_div(shape.count(), 64), e.target().max_groups);
   e.dispatch(kMovingAverageFile)
       .number("kCount", shape.count())
       .number("kCols", shape[shape.rank() - 1])
@@ -36,9 +36,9 @@ constexpr void moving_average_emit(rlxgpu::Emit& e) {
       .grid(grid.row, grid.rows);
 }
 
-inline constexpr rlxgpu::Variant kMovingAverageVariants[] = {{"plain", nullptr, moving_average_emit}};
+inline constexpr rlxgpu::core::Variant kMovingAverageVariants[] = {{"plain", nullptr, moving_average_emit}};
 
-inline void moving_average_reference(rlxgpu::reference::Call& call) {
+inline void moving_average_reference(rlxgpu::core::reference::Call& call) {
   const int64_t cols = call.operand(0).shape[call.operand(0).shape.rank() - 1];
   for (int64_t i = 0; i < call.result().count(); ++i) {
     const int64_t taken = std::min(i % cols + 1, call.attr(0));
@@ -46,7 +46,7 @@ inline void moving_average_reference(rlxgpu::reference::Call& call) {
   }
 }
 
-inline constexpr rlxgpu::OpDef kMovingAverage = {
+inline constexpr rlxgpu::core::OpDef kMovingAverage = {
     .name = "moving_average",
     .infer = moving_average_infer,
     .variants = kMovingAverageVariants,
@@ -55,7 +55,7 @@ inline constexpr rlxgpu::OpDef kMovingAverage = {
     .reference = moving_average_reference,
 };
 
-constexpr Tensor moving_average(Tensor x, int window, rlxgpu::Site site = std::source_location::current()) {
+constexpr Tensor moving_average(Tensor x, int window, rlxgpu::core::Site site = std::source_location::current()) {
   return apply(kMovingAverage, {x}, {window}, site);
 }
 

@@ -17,7 +17,7 @@
 #include "rlxgpu/reference/call.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -144,4 +144,4 @@ TEST_CASE("special cases of functions of two tensors are those of the reference"
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

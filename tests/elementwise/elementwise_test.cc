@@ -14,7 +14,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -216,4 +216,4 @@ TEST_CASE("run-time extents pass through", "[gpu][elementwise]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -6,7 +6,7 @@
 #include "rlxgpu/kernels/elementwise/elementwise.h"
 #include "rlxgpu/kernels/movement/movement.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 enum class Folded { no, operand, number };
@@ -73,4 +73,4 @@ TEST_CASE("moves that move nothing") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

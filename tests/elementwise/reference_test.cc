@@ -8,7 +8,7 @@
 #include "rlxgpu/kernels/elementwise/elementwise.h"
 #include "rlxgpu/reference/interpreter.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 using Catch::Approx;
@@ -82,4 +82,4 @@ TEST_CASE("NaN passes through max and min") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -6,7 +6,7 @@
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/kernels/elementwise/elementwise.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 using BuildStep = Tensor (*)(Tensor, Tensor);
@@ -98,4 +98,4 @@ TEST_CASE("operators name the line they stand on") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -16,7 +16,7 @@
 #include "rlxgpu/tools/process.h"
 #include "tests/errors/inputs.h"
 
-namespace rlxgpu::wrong {
+namespace rlxgpu::core::wrong {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -107,4 +107,4 @@ TEST_CASE("at run time the same text is the status") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::wrong
+}  // namespace rlxgpu::core::wrong

@@ -4,7 +4,7 @@
 
 #include "rlxgpu/graph/builder.h"
 
-namespace rlxgpu::wrong {
+namespace rlxgpu::core::wrong {
 
 struct Inputs {
   Tensor x, y, v, number;  // f32
@@ -29,6 +29,6 @@ struct Inputs {
   }
 };
 
-}  // namespace rlxgpu::wrong
+}  // namespace rlxgpu::core::wrong
 
 #endif  // TESTS_ERRORS_INPUTS_H_

@@ -10,7 +10,7 @@
 #include "rlxgpu/kernels/softmax/softmax.h"
 #include "tests/errors/inputs.h"
 
-namespace rlxgpu::wrong {
+namespace rlxgpu::core::wrong {
 
 template <int kLine>
 struct Case;
@@ -26,4 +26,4 @@ struct Case;
   static_assert(Frozen<Case<__LINE__>>::sizes.error != 0);
 #include "tests/errors/cases.inc"
 
-}  // namespace rlxgpu::wrong
+}  // namespace rlxgpu::core::wrong

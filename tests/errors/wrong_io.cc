@@ -4,7 +4,7 @@
 
 #include "rlxgpu/rlxgpu.h"
 
-namespace rlxgpu::wrong {
+namespace rlxgpu::core::wrong {
 
 struct Right {
   static constexpr void build(Builder& g) {
@@ -29,4 +29,4 @@ void wrong(Executable<Right>& e, std::span<int> integers) {
 }
 // clang-format on
 
-}  // namespace rlxgpu::wrong
+}  // namespace rlxgpu::core::wrong

@@ -7,7 +7,7 @@
 #include "rlxgpu/reference/call.h"
 #include "rlxgpu/wgsl/kernel_file.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 inline constexpr KernelFile kAccumulateFile(
 #include "tests/executable/accumulate.wgsl"
@@ -44,6 +44,6 @@ constexpr Tensor accumulate(Tensor state, Tensor x, Site site = std::source_loca
   return apply(kAccumulate, {state, x}, site);
 }
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing
 
 #endif  // RLXGPU_TESTS_EXECUTABLE_ACCUMULATE_H_

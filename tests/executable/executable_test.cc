@@ -24,7 +24,7 @@
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 using testing::accumulate;
@@ -284,4 +284,4 @@ TEST_CASE("a state that was changed is used through the op's result only") {
 }
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

@@ -10,7 +10,7 @@
 #include "tests/support/compiled.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 Executable<DynamicGraph> make(const DynamicGraph& graph) {
@@ -57,4 +57,4 @@ TEST_CASE("a reduction of more than 65535 rows of one workgroup each", "[gpu]") 
 }
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

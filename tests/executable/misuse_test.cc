@@ -12,7 +12,7 @@
 #include "tests/executable/accumulate.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 using testing::accumulate;
@@ -132,4 +132,4 @@ TEST_CASE("states and weights are set and read at extents below their largest", 
 }
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

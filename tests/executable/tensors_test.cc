@@ -16,7 +16,7 @@
 #include "rlxgpu/runtime/device_tensor.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 using testing::device_or_skip;
@@ -220,4 +220,4 @@ TEST_CASE("a pipeline's device is destroyed in the middle", "[gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

@@ -14,7 +14,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 const double kPi = std::acos(-1.0);
@@ -280,4 +280,4 @@ TEST_CASE("resample agrees with the reference and keeps tones", "[signal][gpu]")
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

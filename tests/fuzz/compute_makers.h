@@ -16,7 +16,7 @@
 #include "tests/fuzz/generator.h"
 #include "tests/fuzz/op_error.h"
 
-namespace rlxgpu::fuzz {
+namespace rlxgpu::core::fuzz {
 
 inline const Site kHere = std::source_location::current();
 
@@ -205,6 +205,6 @@ inline Tensor make_matmul(Generator& f) {
   }
 }
 
-}  // namespace rlxgpu::fuzz
+}  // namespace rlxgpu::core::fuzz
 
 #endif  // RLXGPU_TESTS_FUZZ_COMPUTE_MAKERS_H_

@@ -23,7 +23,7 @@
 #include "rlxgpu/reference/interpreter.h"
 #include "tests/fuzz/random.h"
 
-namespace rlxgpu::fuzz {
+namespace rlxgpu::core::fuzz {
 
 using reference::Array;
 using reference::rounded;
@@ -95,6 +95,6 @@ inline Array from_storage(const TensorType& type, const std::vector<std::byte>& 
   return array;
 }
 
-}  // namespace rlxgpu::fuzz
+}  // namespace rlxgpu::core::fuzz
 
 #endif  // RLXGPU_TESTS_FUZZ_DATA_H_

@@ -14,7 +14,7 @@
 #include "rlxgpu/dynamic.h"
 #include "rlxgpu/graph/builder.h"
 
-namespace rlxgpu::fuzz {
+namespace rlxgpu::core::fuzz {
 
 struct Edit {
   int32_t output = -1;   // keep this output only
@@ -116,6 +116,6 @@ class Rebuilder {
 
 inline bool rebuild(const Graph& from, const Edit& edit, DynamicGraph& to) { return Rebuilder(from, edit, *to).run(); }
 
-}  // namespace rlxgpu::fuzz
+}  // namespace rlxgpu::core::fuzz
 
 #endif  // RLXGPU_TESTS_FUZZ_EDIT_H_

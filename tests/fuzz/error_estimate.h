@@ -25,7 +25,7 @@
 #include "tests/fuzz/evaluate.h"
 #include "tests/fuzz/random.h"
 
-namespace rlxgpu::fuzz {
+namespace rlxgpu::core::fuzz {
 
 inline constexpr int kSamples = 32, kFewSamples = 8;
 inline constexpr int64_t kManyElements = 40000;  // of all tensors of a graph
@@ -98,6 +98,6 @@ inline std::vector<Expected> estimate_errors(const Graph& graph, uint64_t seed, 
   return expected;
 }
 
-}  // namespace rlxgpu::fuzz
+}  // namespace rlxgpu::core::fuzz
 
 #endif  // RLXGPU_TESTS_FUZZ_ERROR_ESTIMATE_H_

@@ -19,7 +19,7 @@
 #include "tests/fuzz/data.h"
 #include "tests/fuzz/op_error.h"
 
-namespace rlxgpu::fuzz {
+namespace rlxgpu::core::fuzz {
 
 class Evaluator {
  public:
@@ -97,6 +97,6 @@ class Evaluator {
   size_t done_ = 0;  // nodes
 };
 
-}  // namespace rlxgpu::fuzz
+}  // namespace rlxgpu::core::fuzz
 
 #endif  // RLXGPU_TESTS_FUZZ_EVALUATE_H_

@@ -17,7 +17,7 @@
 #include "tests/fuzz/shrink.h"
 #include "tests/fuzz/trial.h"
 
-namespace rlxgpu::fuzz {
+namespace rlxgpu::core::fuzz {
 
 class Fuzzer {
  public:
@@ -69,6 +69,6 @@ class Fuzzer {
   DynamicGraph smallest_;
 };
 
-}  // namespace rlxgpu::fuzz
+}  // namespace rlxgpu::core::fuzz
 
 #endif  // RLXGPU_TESTS_FUZZ_FUZZ_H_

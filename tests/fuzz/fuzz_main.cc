@@ -36,7 +36,7 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 // The i-th from `seed` on whose program has large layers.
 uint64_t large_seed(uint64_t seed, int64_t i) {
-  while (!rlxgpu::fuzz::is_large(seed)) ++seed;
+  while (!rlxgpu::core::fuzz::is_large(seed)) ++seed;
   return seed + 8 * static_cast<uint64_t>(i);
 }
 
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
   if (seed == 0)
     seed = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) / 1000000000u * 1000000u;
 
-  absl::StatusOr<rlxgpu::Device> device = rlxgpu::open_device();
+  absl::StatusOr<rlxgpu::core::Device> device = rlxgpu::core::open_device();
   if (!device.ok()) {
     std::fprintf(stderr, "%s\n", device.status().ToString().c_str());
     return 2;
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
   std::signal(SIGINT, stop);
   std::signal(SIGTERM, stop);
 
-  rlxgpu::fuzz::Fuzzer fuzzer(*device);
+  rlxgpu::core::fuzz::Fuzzer fuzzer(*device);
   const Clock::time_point start = Clock::now();
   double shown = 0;
   const auto progress = [&](const char* end) {

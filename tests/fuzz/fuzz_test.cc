@@ -24,7 +24,7 @@
 #include "rlxgpu/reference/interpreter.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::fuzz {
+namespace rlxgpu::core::fuzz {
 namespace {
 
 using testing::device_or_skip;
@@ -179,4 +179,4 @@ TEST_CASE("a program prints as code", "[fuzz]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::fuzz
+}  // namespace rlxgpu::core::fuzz

@@ -21,7 +21,7 @@
 #include "tests/fuzz/evaluate.h"
 #include "tests/fuzz/random.h"
 
-namespace rlxgpu::fuzz {
+namespace rlxgpu::core::fuzz {
 
 inline constexpr int64_t kMostElements = 20000;
 inline constexpr int64_t kMostWork = 8'000'000;  // multiply-adds of a graph's large layers
@@ -195,6 +195,6 @@ class Generator {
   int64_t work_left_ = kMostWork;
 };
 
-}  // namespace rlxgpu::fuzz
+}  // namespace rlxgpu::core::fuzz
 
 #endif  // RLXGPU_TESTS_FUZZ_GENERATOR_H_

@@ -20,7 +20,7 @@
 #include "tests/fuzz/compute_makers.h"
 #include "tests/fuzz/generator.h"
 
-namespace rlxgpu::fuzz {
+namespace rlxgpu::core::fuzz {
 
 struct Image {
   int64_t height, width;
@@ -206,6 +206,6 @@ inline Tensor make_large_attention(Generator& f) {
   return finish_layer(f, attention(q, k, v, options), {.height = 1, .width = 1});
 }
 
-}  // namespace rlxgpu::fuzz
+}  // namespace rlxgpu::core::fuzz
 
 #endif  // RLXGPU_TESTS_FUZZ_LARGE_MAKERS_H_

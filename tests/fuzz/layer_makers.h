@@ -15,7 +15,7 @@
 #include "tests/executable/accumulate.h"
 #include "tests/fuzz/generator.h"
 
-namespace rlxgpu::fuzz {
+namespace rlxgpu::core::fuzz {
 
 // `structure` decides the ops, `details` their attributes and operands.
 inline Tensor make_layer(Generator& f, Tensor x, Random structure, Random& details) {
@@ -66,6 +66,6 @@ inline Tensor make_accumulate(Generator& f) {
   return f.random.chance(0.5) ? result : result * 2.0;
 }
 
-}  // namespace rlxgpu::fuzz
+}  // namespace rlxgpu::core::fuzz
 
 #endif  // RLXGPU_TESTS_FUZZ_LAYER_MAKERS_H_

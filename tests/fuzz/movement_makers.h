@@ -11,7 +11,7 @@
 #include "rlxgpu/kernels/scatter/scatter.h"
 #include "tests/fuzz/generator.h"
 
-namespace rlxgpu::fuzz {
+namespace rlxgpu::core::fuzz {
 
 inline Tensor make_reshape(Generator& f) {
   const Tensor x = f.any();
@@ -196,6 +196,6 @@ inline Tensor make_generated(Generator& f) {
   return one_hot(indices, f.random.pick({3, 5}), f.random.chance(0.5) ? -1 : 0, f.float_type());
 }
 
-}  // namespace rlxgpu::fuzz
+}  // namespace rlxgpu::core::fuzz
 
 #endif  // RLXGPU_TESTS_FUZZ_MOVEMENT_MAKERS_H_

@@ -23,7 +23,7 @@
 #include "rlxgpu/kernels/sort/sort.h"
 #include "tests/fuzz/generator.h"
 
-namespace rlxgpu::fuzz {
+namespace rlxgpu::core::fuzz {
 
 // Floats of this shape: given ones, or the first of those that are there already, seen as this shape.
 inline Tensor floats(Generator& f, DType dtype, const Shape& shape) {
@@ -236,6 +236,6 @@ inline Tensor make_sort(Generator& f) {
   }
 }
 
-}  // namespace rlxgpu::fuzz
+}  // namespace rlxgpu::core::fuzz
 
 #endif  // RLXGPU_TESTS_FUZZ_NETWORK_MAKERS_H_

@@ -30,7 +30,7 @@
 #include "rlxgpu/reference/call.h"
 #include "rlxgpu/reference/op_error.h"
 
-namespace rlxgpu::fuzz {
+namespace rlxgpu::core::fuzz {
 
 using reference::OpError;
 
@@ -114,6 +114,6 @@ inline OpError error_of(const reference::Call& call) {
   return call.op->at != nullptr ? error_of_map(call) : error_of_kernel(call);
 }
 
-}  // namespace rlxgpu::fuzz
+}  // namespace rlxgpu::core::fuzz
 
 #endif  // RLXGPU_TESTS_FUZZ_OP_ERROR_H_

@@ -23,7 +23,7 @@
 #include "rlxgpu/graph/graph.h"
 #include "tests/fuzz/trial.h"
 
-namespace rlxgpu::fuzz {
+namespace rlxgpu::core::fuzz {
 
 inline std::string definition_name(std::string_view op) {
   std::string name = "k";
@@ -155,6 +155,6 @@ inline std::string code_of(const Setting& setting) {
       setting.seed, setting.fuse, setting.simplify, setting.portable, setting.baked, choices);
 }
 
-}  // namespace rlxgpu::fuzz
+}  // namespace rlxgpu::core::fuzz
 
 #endif  // RLXGPU_TESTS_FUZZ_PRINT_CODE_H_

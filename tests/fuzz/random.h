@@ -10,7 +10,7 @@
 #include <iterator>
 #include <string_view>
 
-namespace rlxgpu::fuzz {
+namespace rlxgpu::core::fuzz {
 
 class Random {
  public:
@@ -48,6 +48,6 @@ inline uint64_t seed_for(uint64_t seed, std::string_view name) {
   return hash;
 }
 
-}  // namespace rlxgpu::fuzz
+}  // namespace rlxgpu::core::fuzz
 
 #endif  // RLXGPU_TESTS_FUZZ_RANDOM_H_

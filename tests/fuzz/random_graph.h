@@ -21,7 +21,7 @@
 #include "tests/fuzz/network_makers.h"
 #include "tests/fuzz/trial.h"
 
-namespace rlxgpu::fuzz {
+namespace rlxgpu::core::fuzz {
 
 struct Maker {
   int weight = 1;
@@ -122,6 +122,6 @@ inline Setting random_setting(const Graph& graph, uint64_t seed) {
   return setting;
 }
 
-}  // namespace rlxgpu::fuzz
+}  // namespace rlxgpu::core::fuzz
 
 #endif  // RLXGPU_TESTS_FUZZ_RANDOM_GRAPH_H_

@@ -15,7 +15,7 @@
 #include "rlxgpu/dynamic.h"
 #include "tests/fuzz/edit.h"
 
-namespace rlxgpu::fuzz {
+namespace rlxgpu::core::fuzz {
 
 using Fails = std::function<bool(const DynamicGraph&)>;
 
@@ -73,6 +73,6 @@ inline int op_count(const Graph& graph) {
   return count;
 }
 
-}  // namespace rlxgpu::fuzz
+}  // namespace rlxgpu::core::fuzz
 
 #endif  // RLXGPU_TESTS_FUZZ_SHRINK_H_

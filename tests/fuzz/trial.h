@@ -19,7 +19,7 @@
 #include "tests/fuzz/error_estimate.h"
 #include "tests/fuzz/evaluate.h"
 
-namespace rlxgpu::fuzz {
+namespace rlxgpu::core::fuzz {
 
 // How a program is compiled: everything that must not change its results.
 struct Setting {
@@ -139,6 +139,6 @@ class Trial {
   Device device_;
 };
 
-}  // namespace rlxgpu::fuzz
+}  // namespace rlxgpu::core::fuzz
 
 #endif  // RLXGPU_TESTS_FUZZ_TRIAL_H_

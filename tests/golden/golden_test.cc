@@ -6,7 +6,7 @@
 #include "catch2/catch_test_macros.hpp"
 #include "tests/golden/shaders.h"
 
-namespace rlxgpu::golden {
+namespace rlxgpu::core::golden {
 namespace {
 
 std::string contents_of(const std::string& path) {
@@ -22,4 +22,4 @@ TEST_CASE("generated shaders are those kept in tests/golden") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::golden
+}  // namespace rlxgpu::core::golden

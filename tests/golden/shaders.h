@@ -15,7 +15,7 @@
 #include "rlxgpu/kernels/softmax/softmax.h"
 #include "rlxgpu/wgsl/render.h"
 
-namespace rlxgpu::golden {
+namespace rlxgpu::core::golden {
 
 struct Shader {
   std::string_view file;
@@ -66,6 +66,6 @@ inline std::string text_of(const Shader& shader) {
   return std::string(text.view());
 }
 
-}  // namespace rlxgpu::golden
+}  // namespace rlxgpu::core::golden
 
 #endif  // TESTS_GOLDEN_SHADERS_H_

@@ -12,10 +12,10 @@ int main() {
     std::cerr << "run me with: ./dev bazel run //tests/golden:update\n";
     return 2;
   }
-  for (const rlxgpu::golden::Shader& shader : rlxgpu::golden::kShaders) {
+  for (const rlxgpu::core::golden::Shader& shader : rlxgpu::core::golden::kShaders) {
     const std::string path = std::string(workspace) + "/tests/golden/" + std::string(shader.file);
     std::ofstream file(path);
-    file << rlxgpu::golden::text_of(shader);
+    file << rlxgpu::core::golden::text_of(shader);
     if (!file.flush()) {
       std::cerr << path << " cannot be written\n";
       return 1;

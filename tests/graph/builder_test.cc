@@ -9,7 +9,7 @@
 #include "rlxgpu/kernels/matmul/matmul.h"
 #include "rlxgpu/kernels/reduce/reduce.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 std::string error_of(const Builder& g) {  // without file and line
@@ -55,4 +55,4 @@ TEST_CASE("a shape rule that says nothing is an error of the op", "[builder]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

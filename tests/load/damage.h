@@ -16,7 +16,7 @@
 
 #include "rlxgpu/load/safetensors.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 inline std::string with_length(std::string_view header, std::string_view data) {
   const uint64_t length = header.size();
@@ -87,6 +87,6 @@ inline Reading read_anything(const std::string& file) {
   return Reading::read;
 }
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing
 
 #endif  // RLXGPU_TESTS_LOAD_DAMAGE_H_

@@ -13,7 +13,7 @@
 #include "ggml.h"
 #include "gguf.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 // A file with values of every kind, and two tensors.
@@ -105,4 +105,4 @@ TEST_CASE("damaged files are refused, or their tensors are inside the file") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -16,7 +16,7 @@
 #include "tests/load/damage.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -64,7 +64,7 @@ TEST_CASE("a file is read back as it was written") {
     CHECK(read->type == wrote.type);
     CHECK(read->shape == wrote.shape);
     CHECK(std::ranges::equal(read->data, wrote.data));
-    CHECK(reinterpret_cast<uintptr_t>(read->data.data()) % static_cast<uintptr_t>(rlxgpu::bytes_of(read->type)) == 0);
+    CHECK(reinterpret_cast<uintptr_t>(read->data.data()) % static_cast<uintptr_t>(rlxgpu::core::bytes_of(read->type)) == 0);
   }
   CHECK(file->find("c") == nullptr);
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path), {}) == 1);  // nothing is left aside
@@ -220,4 +220,4 @@ TEST_CASE("weights of a program come from a file, in the types of the program", 
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

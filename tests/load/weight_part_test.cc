@@ -12,7 +12,7 @@
 #include "rlxgpu/kernels/reduce/reduce.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 // Of weights alone: w * 2 (of which the product reads the transpose), and the sums of w.
@@ -146,4 +146,4 @@ TEST_CASE("weights apart hold what the rest reads, and nothing else", "[load][gp
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

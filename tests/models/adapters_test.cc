@@ -14,7 +14,7 @@
 #include "tests/models/weights.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 // Lavapipe and SwiftShader: one has subgroups of 8 or more and a compiler of its own, the other subgroups of 4.
@@ -80,4 +80,4 @@ TEST_CASE("for one seed, Llama says the same on two adapters", "[models][gpu]") 
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -20,7 +20,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 constexpr examples::BertSize kBert = {
@@ -317,4 +317,4 @@ TEST_CASE("a prompt token by token is as all at once", "[models][gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

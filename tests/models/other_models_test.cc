@@ -15,7 +15,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 constexpr examples::VitSize kVit = {
@@ -156,4 +156,4 @@ TEST_CASE("a mixture of experts gives what a plain program gives", "[models][gpu
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -12,7 +12,7 @@
 #include "docs/examples/bert.h"
 #include "docs/examples/llama.h"
 
-namespace rlxgpu::testing::plain {
+namespace rlxgpu::core::testing::plain {
 
 using Row = std::vector<double>;
 using Rows = std::vector<Row>;
@@ -175,6 +175,6 @@ inline Rows llama(const examples::LlamaSize& size, const WeightMap& w, const std
   return logits;
 }
 
-}  // namespace rlxgpu::testing::plain
+}  // namespace rlxgpu::core::testing::plain
 
 #endif  // RLXGPU_TESTS_MODELS_PLAIN_H_

@@ -14,7 +14,7 @@
 #include "docs/examples/vit.h"
 #include "tests/models/plain.h"
 
-namespace rlxgpu::testing::plain {
+namespace rlxgpu::core::testing::plain {
 
 inline Row vit(const examples::VitSize& size, const WeightMap& w, const std::vector<float>& image) {
   const auto d = static_cast<size_t>(size.width), p = static_cast<size_t>(size.patch),
@@ -136,6 +136,6 @@ inline Row mixture(const examples::MixtureSize& size, const WeightMap& w, const 
   return y;
 }
 
-}  // namespace rlxgpu::testing::plain
+}  // namespace rlxgpu::core::testing::plain
 
 #endif  // RLXGPU_TESTS_MODELS_PLAIN_OTHERS_H_

@@ -18,7 +18,7 @@
 #include "rlxgpu/load/safetensors.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 using Encoder = Executable<examples::SentenceEncoder>;
@@ -77,4 +77,4 @@ TEST_CASE("vectors are the package's own", "[models][gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

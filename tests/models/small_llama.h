@@ -4,7 +4,7 @@
 
 #include "docs/examples/llama.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 inline constexpr examples::LlamaSize kLlama = {.layers = 2,
                                                .width = 32,
@@ -21,6 +21,6 @@ inline constexpr examples::LlamaSize kLlamaSampled = [] {
   return size;
 }();
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing
 
 #endif  // RLXGPU_TESTS_MODELS_SMALL_LLAMA_H_

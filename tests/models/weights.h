@@ -15,7 +15,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 // Matrices keep the size of what they are multiplied with; factors of norms are near 1.
 inline plain::WeightMap random_weights(const Graph& graph, uint32_t seed) {
@@ -79,6 +79,6 @@ Executable<DynamicGraph> at_run_time(const Device& device, const Weights& weight
   return *std::move(executable);
 }
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing
 
 #endif  // RLXGPU_TESTS_MODELS_WEIGHTS_H_

@@ -6,7 +6,7 @@
 #include "rlxgpu/graph/op.h"
 #include "rlxgpu/kernels/movement/movement.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 using Step = Tensor (*)(Tensor);
@@ -138,4 +138,4 @@ TEST_CASE("reshape is a view exactly where memory allows it") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

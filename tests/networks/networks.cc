@@ -19,7 +19,7 @@
 #include "rlxgpu/tools/model_check.h"
 #include "rlxgpu/tools/model_input.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 constexpr size_t kSizes = 3;
@@ -174,4 +174,4 @@ std::string row(const Outcome& outcome) {
                          outcome.complaint.empty() ? "" : "  ", outcome.complaint);
 }
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

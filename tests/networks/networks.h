@@ -16,7 +16,7 @@
 #include "rlxgpu/runtime/device.h"
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 struct Network {
   std::string name, kind, package, file;
@@ -47,6 +47,6 @@ void run_network(const Device& device, const Network& network, const std::functi
 // "text-detector  x=1x3x96x96  baked  right  12.3 ms ..." in columns.
 std::string row(const Outcome& outcome);
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing
 
 #endif  // RLXGPU_TESTS_NETWORKS_NETWORKS_H_

@@ -15,7 +15,7 @@
 #include "catch2/catch_test_macros.hpp"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 std::vector<Network> table() {
@@ -93,4 +93,4 @@ TEST_CASE("networks give what their references give", "[networks][gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -7,7 +7,7 @@
 
 int main(int count, char** arguments) {
   using namespace rlxgpu;
-  using namespace rlxgpu::testing;
+  using namespace rlxgpu::core::testing;
   if (count < 2) return std::fputs("say which table to read\n", stderr), 2;
   Result<std::vector<Network>> table = read_table(arguments[1]);
   if (!table.ok()) return std::fprintf(stderr, "%s\n", table.status().ToString().c_str()), 2;

@@ -11,7 +11,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 using onnx::ElementType;
@@ -160,4 +160,4 @@ TEST_CASE("two batch norms in a row go, too; a norm of something else stays", "[
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

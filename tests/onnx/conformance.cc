@@ -19,7 +19,7 @@
 #include "rlxgpu/runtime/device.h"
 #include "tests/onnx/suite.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 struct Ran {
@@ -125,11 +125,11 @@ bool is_ours(size_t i, bool third) {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing
 
 int main(int argc, char** argv) {
   using namespace rlxgpu;
-  using namespace rlxgpu::testing;
+  using namespace rlxgpu::core::testing;
   std::string only, table, refused, allowed = "tests/onnx/refused.txt";
   bool third = false, verbose = false;
   CLI::App app("ONNX's conformance suite");

@@ -16,7 +16,7 @@
 #include "rlxgpu/tools/transcribe.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 using onnx::ElementType;
@@ -266,4 +266,4 @@ TEST_CASE("branches whose results differ in shape need their condition at load",
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -22,7 +22,7 @@
 #include "onnx/onnx_pb.h"
 #include "tests/onnx/fuzz_target.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -234,10 +234,10 @@ std::vector<ModelProto> seeds(const std::string& corpus) {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing
 
 int main(int argc, char** argv) {
-  using namespace rlxgpu::testing;
+  using namespace rlxgpu::core::testing;
   double minutes = 0;
   int64_t count = 3000;
   uint64_t seed = 1;

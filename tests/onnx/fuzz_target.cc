@@ -11,11 +11,11 @@
 
 // The entry of libFuzzer, for those who have it: clang++ -fsanitize=fuzzer,address.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  rlxgpu::testing::load_anything(std::as_bytes(std::span(data, size)));
+  rlxgpu::core::testing::load_anything(std::as_bytes(std::span(data, size)));
   return 0;
 }
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 bool load_anything(std::span<const std::byte> bytes) {
   onnx::LoadOptions options;
@@ -27,4 +27,4 @@ bool load_anything(std::span<const std::byte> bytes) {
   return true;
 }
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

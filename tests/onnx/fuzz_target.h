@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <span>
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 bool load_anything(std::span<const std::byte> bytes);
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing
 
 #endif  // RLXGPU_TESTS_ONNX_FUZZ_TARGET_H_

@@ -12,7 +12,7 @@
 #include "tests/onnx/model_text.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -350,4 +350,4 @@ TEST_CASE("profiles name the model's nodes", "[onnx][gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -13,7 +13,7 @@
 #include "onnx/onnx_pb.h"
 #include "rlxgpu/load/onnx/onnx.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 inline ::onnx::ModelProto proto_of(const std::string& text) {
   ::onnx::ModelProto proto;
@@ -31,6 +31,6 @@ inline Result<onnx::Model> load_text(const std::string& text, const onnx::LoadOp
   return onnx::load(bytes_of(model_of(text)), options, folder);
 }
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing
 
 #endif  // RLXGPU_TESTS_ONNX_MODEL_TEXT_H_

@@ -13,7 +13,7 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -266,4 +266,4 @@ TEST_CASE("constants of dropped programs do not pile up", "[onnx][gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -14,7 +14,7 @@
 #include "rlxgpu/load/onnx/model_def.h"
 #include "rlxgpu/load/onnx/onnx.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -187,4 +187,4 @@ Outcome run_case(const Device& device, const std::string& folder) {
   return outcome;
 }
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -14,7 +14,7 @@
 
 #include "rlxgpu/runtime/device.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 struct Outcome {
   enum class Kind {
@@ -36,6 +36,6 @@ std::string case_name(const std::string& folder);
 std::string case_op(const std::string& folder);
 Outcome run_case(const Device& device, const std::string& folder);
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing
 
 #endif  // RLXGPU_TESTS_ONNX_SUITE_H_

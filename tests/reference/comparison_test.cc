@@ -15,7 +15,7 @@
 #include "rlxgpu/kernels/softmax/softmax.h"
 #include "rlxgpu/reference/interpreter.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 using reference::Array;
@@ -193,4 +193,4 @@ TEST_CASE("a part of a complex number may be off by what the number rounds to") 
 }
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

@@ -11,7 +11,7 @@
 #include "rlxgpu/kernels/elementwise/elementwise.h"
 #include "rlxgpu/kernels/movement/movement.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 using reference::array_of;
@@ -91,4 +91,4 @@ TEST_CASE("what does not fit is said") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

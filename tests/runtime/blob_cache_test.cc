@@ -13,7 +13,7 @@
 
 #include "catch2/catch_test_macros.hpp"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 namespace fs = std::filesystem;
@@ -155,4 +155,4 @@ TEST_CASE("the folder is the one wanted, else the environment's") {
 }
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

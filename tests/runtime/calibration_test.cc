@@ -10,7 +10,7 @@
 #include "rlxgpu/runtime/backend_preference.h"
 #include "rlxgpu/runtime/best_of.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 Calibration rated(double gflops) {
@@ -95,4 +95,4 @@ TEST_CASE("the first backend that is there is chosen", "[calibration]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

@@ -10,7 +10,7 @@
 #include "rlxgpu/runtime/weights.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 using Floats = std::vector<float>;
@@ -162,4 +162,4 @@ TEST_CASE("tensors of another device, and of one that ends", "[gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

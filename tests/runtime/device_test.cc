@@ -16,7 +16,7 @@
 #include "tests/runtime/programs.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 struct Variable {  // set while it exists
@@ -192,4 +192,4 @@ TEST_CASE("Dawn's remarks go where they are asked to go", "[gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -7,7 +7,7 @@
 #include "rlxgpu/tools/devices.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 TEST_CASE("the table names the adapter that is opened by default", "[gpu]") {
@@ -34,4 +34,4 @@ TEST_CASE("the JSON says the same", "[gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

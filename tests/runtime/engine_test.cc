@@ -11,7 +11,7 @@
 #include "tests/runtime/programs.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 using Floats = std::vector<float>;
@@ -328,4 +328,4 @@ TEST_CASE("an empty engine and an empty run answer with statuses") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

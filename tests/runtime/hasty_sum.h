@@ -8,7 +8,7 @@
 #include "rlxgpu/reference/call.h"
 #include "rlxgpu/wgsl/kernel_file.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 inline constexpr KernelFile kHastySumFile(
 #include "tests/runtime/hasty_sum.wgsl"
@@ -59,6 +59,6 @@ constexpr Tensor hasty_sum(Tensor x, int64_t millionths, Site site = std::source
   return apply(kHastySum, {x}, {millionths}, site);
 }
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing
 
 #endif  // RLXGPU_TESTS_RUNTIME_HASTY_SUM_H_

@@ -14,7 +14,7 @@
 #include "tests/support/gpu.h"
 #include "webgpu/webgpu_cpp.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 using Floats = std::vector<float>;
@@ -230,4 +230,4 @@ TEST_CASE("two runs in an encoder of the caller's, with a kernel of the caller's
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

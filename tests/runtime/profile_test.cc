@@ -12,7 +12,7 @@
 #include "tests/runtime/programs.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -122,4 +122,4 @@ TEST_CASE("no folder for the cache is no error", "[gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -18,7 +18,7 @@
 #include "rlxgpu/compile/program.h"
 #include "rlxgpu/runtime/engine.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 inline constexpr std::string_view kDouble = R"(
 @group(0) @binding(0) var<storage, read> x: array<f32>;
@@ -141,6 +141,6 @@ std::span<std::byte> room_of(std::vector<T>& values) {
   return std::as_writable_bytes(std::span(values));
 }
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing
 
 #endif  // RLXGPU_TESTS_RUNTIME_PROGRAMS_H_

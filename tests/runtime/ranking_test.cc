@@ -9,7 +9,7 @@
 #include "rlxgpu/runtime/switches.h"
 #include "rlxgpu/runtime/tuning_file.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 namespace fs = std::filesystem;
@@ -59,4 +59,4 @@ TEST_CASE("the calibrated adapter that is faster comes first", "[gpu][calibratio
 }
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

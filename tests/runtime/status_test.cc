@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "catch2/catch_test_macros.hpp"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 // What a child process that does this prints to stderr, if it aborts; otherwise "".
@@ -55,4 +55,4 @@ TEST_CASE("the value of a Result that has one", "[status]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

@@ -18,7 +18,7 @@
 #include "tests/runtime/programs.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 using Floats = std::vector<float>;
@@ -174,4 +174,4 @@ TEST_CASE("a trace is whole JSON after every run, with the steps in order", "[gp
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -10,7 +10,7 @@
 #include "rlxgpu/tools/program_json.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 inline constexpr KernelFile kShiftFile(R"wgsl(
@@ -127,4 +127,4 @@ TEST_CASE("tables in JSON", "[runtime]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -19,7 +19,7 @@
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -300,4 +300,4 @@ TEST_CASE("a program that the compiler fixed says that switches do not change it
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -14,7 +14,7 @@
 
 #include "catch2/catch_test_macros.hpp"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 namespace fs = std::filesystem;
@@ -156,4 +156,4 @@ TEST_CASE("a writer may be killed at any moment", "[tuning]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

@@ -26,7 +26,7 @@
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -244,4 +244,4 @@ TEST_CASE("a graph type is verified; a constant program says that it is not", "[
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -11,7 +11,7 @@
 #include "tests/runtime/programs.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 using Floats = std::vector<float>;
@@ -183,4 +183,4 @@ TEST_CASE("warm-up and pipelines touch neither states nor inputs", "[gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

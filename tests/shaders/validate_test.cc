@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "catch2/catch_test_macros.hpp"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 // One step with one tensor to be written, and the kernel given.
@@ -84,4 +84,4 @@ TEST_CASE("what passed in another process is known, what failed is not") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

@@ -13,7 +13,7 @@
 #include "catch2/catch_test_macros.hpp"
 #include "tests/support/ways.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 std::string error_of(const Build& build) {
   Builder g;
@@ -220,4 +220,4 @@ void check_every_variant(const Device& device, const OpDef& op, const Build& bui
   CHECK(accepted > 0);
 }
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -22,7 +22,7 @@
 #include "tests/support/compiled.h"
 #include "tests/support/tolerance.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 // What is wrong with a graph: "file.cc:12: sum([2,3]): ...", or "".
 std::string error_of(const Build& build);
@@ -78,6 +78,6 @@ void check_every_variant(const Device& device, const OpDef& op, const Build& bui
 // The names of those variants.
 std::vector<std::string_view> variants_of(const OpDef& op);
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing
 
 #endif  // RLXGPU_TESTS_SUPPORT_AGREE_H_

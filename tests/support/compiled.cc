@@ -2,7 +2,7 @@
 
 #include "catch2/catch_test_macros.hpp"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 Program compiled(const Graph& graph, const CompileOptions& options, const Target& target) {
   Program program = compile(graph, target, options);
@@ -33,4 +33,4 @@ int slots_of(const Program& program) {
   return slots;
 }
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

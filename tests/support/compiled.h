@@ -13,7 +13,7 @@
 #include "rlxgpu/compile/compile.h"
 #include "rlxgpu/graph/builder.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 using Build = std::function<void(Builder&)>;
 
@@ -25,6 +25,6 @@ std::string steps_of(const Program& program);
 
 int slots_of(const Program& program);
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing
 
 #endif  // RLXGPU_TESTS_SUPPORT_COMPILED_H_

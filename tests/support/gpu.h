@@ -19,7 +19,7 @@
 #include "rlxgpu/runtime/device.h"
 #include "tests/support/validate.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 inline Device open_or_skip(const DeviceOptions& options) {
   absl::StatusOr<Device> device = open_device(options);
@@ -52,6 +52,6 @@ inline Device portable_device_or_skip() {
   return shared;
 }
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing
 
 #endif  // RLXGPU_TESTS_SUPPORT_GPU_H_

@@ -9,7 +9,7 @@
 #include "rlxgpu/kernels/matmul/subgroup_matrix.h"
 #include "rlxgpu/runtime/device.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 inline Target with_small_tiles(const Device& device, DType dtype) {
   Target target = device.target();
@@ -20,6 +20,6 @@ inline Target with_small_tiles(const Device& device, DType dtype) {
   return target;
 }
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing
 
 #endif  // RLXGPU_TESTS_SUPPORT_SMALL_TILES_H_

@@ -31,7 +31,7 @@ struct Catch::StringMaker<std::vector<double>> {
   }
 };
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 // Half the distance between neighbours around 1; the least normal number.
 inline double epsilon_of(DType dtype) {
@@ -105,6 +105,6 @@ class CloseTo : public Catch::Matchers::MatcherBase<std::vector<double>> {
   mutable std::string description_;
 };
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing
 
 #endif  // RLXGPU_TESTS_SUPPORT_TOLERANCE_H_

@@ -16,7 +16,7 @@
 #include "rlxgpu/compile/program.h"
 #include "rlxgpu/tools/validate.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 inline absl::Status validate_kernels(const ProgramView& program, std::span<const std::string_view> kernels) {
   static tools::Validator& validator = *[] {  // never destroyed: devices outlive main()
@@ -26,6 +26,6 @@ inline absl::Status validate_kernels(const ProgramView& program, std::span<const
   return validator.check(program, kernels);
 }
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing
 
 #endif  // RLXGPU_TESTS_SUPPORT_VALIDATE_H_

@@ -14,7 +14,7 @@
 #include "rlxgpu/graph/graph.h"
 #include "tests/support/agree.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 struct Way {
   bool forced = false;   // with the variants that the case asks for
@@ -71,6 +71,6 @@ inline uint64_t hash_of_case(const Graph& graph, const Agreement& agreement) {
   return hash.value();
 }
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing
 
 #endif  // RLXGPU_TESTS_SUPPORT_WAYS_H_

@@ -11,7 +11,7 @@
 #include "rlxgpu/kernels/reduce/reduce.h"
 #include "tests/support/agree.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 namespace {
 
 uint64_t hash_of(int64_t rows, const Agreement& agreement) {
@@ -87,4 +87,4 @@ TEST_CASE("adapters are known by their labels", "[support]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

@@ -17,7 +17,7 @@
 #include "rlxgpu/tools/program_json.h"
 #include "rlxgpu/tools/sha256.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -120,4 +120,4 @@ TEST_CASE("a folder that cannot be made is an error that names it") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

@@ -19,7 +19,7 @@
 #include "tests/runtime/hasty_sum.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -107,4 +107,4 @@ TEST_CASE("a model with right kernels: one line, and the check says right", "[gp
 }
 
 }  // namespace
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

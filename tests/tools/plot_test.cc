@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "catch2/catch_test_macros.hpp"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 constexpr std::string_view kResults = R"({
@@ -77,4 +77,4 @@ TEST_CASE("what is no result of a benchmark is refused", "[plot]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

@@ -12,7 +12,7 @@
 #include "rlxgpu/runtime/engine.h"
 #include "rlxgpu/tools/examples.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -66,4 +66,4 @@ TEST_CASE("JSON that is no program is refused with a reason") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

@@ -14,7 +14,7 @@
 #include "rlxgpu/tools/wav.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 void little(std::string& out, uint64_t value, int bytes) {
@@ -161,4 +161,4 @@ TEST_CASE("a chirp is a line that rises", "[gpu]") {
 }
 
 }  // namespace
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

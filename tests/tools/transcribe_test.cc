@@ -12,7 +12,7 @@
 #include "rlxgpu/tools/wav.h"
 #include "tests/support/gpu.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 TEST_CASE("a vocabulary is read from its script", "[transcribe]") {
@@ -119,4 +119,4 @@ TEST_CASE("a sound of another rate is filtered and thinned out", "[transcribe][g
 }
 
 }  // namespace
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools

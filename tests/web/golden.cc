@@ -19,7 +19,7 @@
 #include "rlxgpu/tools/bundle.h"
 #include "rlxgpu/tools/examples.h"
 
-namespace rlxgpu::tools {
+namespace rlxgpu::core::tools {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -129,12 +129,12 @@ int write_case(const Device& device, const Example& example, const std::string& 
 }
 
 }  // namespace
-}  // namespace rlxgpu::tools
+}  // namespace rlxgpu::core::tools
 
 int main(int argc, char** argv) {
-  using namespace rlxgpu::tools;
+  using namespace rlxgpu::core::tools;
   if (argc != 2) return std::fprintf(stderr, "golden DIR\n"), 2;
-  const auto device = rlxgpu::open_device();
+  const auto device = rlxgpu::core::open_device();
   if (!device.ok()) return fail("device", device.status());
   Json names = Json::array();
   std::vector<Example> cases = {kExtents};

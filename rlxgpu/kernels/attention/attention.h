@@ -19,7 +19,7 @@
 #include "rlxgpu/kernels/attention/reference.h"
 #include "rlxgpu/kernels/attention/streaming.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 constexpr void attention_infer(Infer& infer) {
   const AttentionAttrs attrs(infer.call().attrs);
@@ -116,6 +116,10 @@ constexpr Tensor attention(Tensor q, Tensor k, Tensor v, AttentionOptions option
   return {&builder, builder.append(kAttention, {operands, count}, attrs, site)};
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::AttentionOptions, core::attention;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_ATTENTION_ATTENTION_H_

@@ -9,7 +9,7 @@
 #include "rlxgpu/graph/op.h"
 #include "rlxgpu/graph/shape.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // Operands: q, k, v, then length, mask and bias, those that there are.
 struct AttentionAttrs {
@@ -76,6 +76,6 @@ struct HeadView {
   }
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_ATTENTION_LAYOUT_H_

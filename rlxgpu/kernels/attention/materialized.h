@@ -7,7 +7,7 @@
 
 #include "rlxgpu/kernels/attention/streaming.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kAttentionScoresFile(
 #include "rlxgpu/kernels/attention/scores.wgsl"
@@ -111,6 +111,6 @@ constexpr bool attention_materialized_prefers(const Call& call, const Target& ta
          sizes.batches * sizes.heads * sizes.queries.extent * sizes.keys.extent <= (int64_t{16} << 20);
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_ATTENTION_MATERIALIZED_H_

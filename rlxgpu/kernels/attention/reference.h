@@ -9,7 +9,7 @@
 #include "rlxgpu/kernels/attention/layout.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline void attention_reference(reference::Call& call) {
   const reference::Array &q = call.operand(0), &k = call.operand(1), &v = call.operand(2);
@@ -61,6 +61,6 @@ inline void attention_reference(reference::Call& call) {
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_ATTENTION_REFERENCE_H_

@@ -8,7 +8,7 @@
 #include "rlxgpu/graph/dtype.h"
 #include "rlxgpu/wgsl/operand_text.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // Needs kCausal, kWindow, queries(), keys() and length_of(). Query i stands beside key i + count - queries(): they end
 // together.
@@ -107,6 +107,6 @@ constexpr std::string_view vector_text(DType dtype, bool wide) {
   return wide ? kVectorOfF32<kName>.view() : kSinglesOfF32<kName>.view();
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_ATTENTION_SCORE_H_

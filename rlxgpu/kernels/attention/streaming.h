@@ -13,7 +13,7 @@
 #include "rlxgpu/kernels/reduce/lanes.h"
 #include "rlxgpu/kernels/softmax/decay.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kAttentionStreamingFile(
 #include "rlxgpu/kernels/attention/streaming.wgsl"
@@ -252,6 +252,6 @@ constexpr bool attention_split_prefers(const Call& call, const Target& target) {
          sizes.batches * sizes.kv_heads * attention_internal::tiling_of(sizes, target).blocks <= (software ? 4 : 64);
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_ATTENTION_STREAMING_H_

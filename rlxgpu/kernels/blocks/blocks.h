@@ -21,7 +21,7 @@
 #include "rlxgpu/graph/storage.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct Blocks {
   Tensor words;
@@ -215,6 +215,10 @@ constexpr Tensor embedding(const Blocks& table, Tensor tokens, Site site = std::
                site.as("embedding"));
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Blocks, core::block_param, core::embedding, core::matmul;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_BLOCKS_BLOCKS_H_

@@ -22,7 +22,7 @@
 #include "rlxgpu/kernels/matmul/matmul.h"
 #include "rlxgpu/kernels/movement/reshape.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct ConvOptions {
   IntList strides = {}, dilations = {};  // one number for each spatial axis; left out: 1
@@ -222,6 +222,10 @@ constexpr Tensor conv_integer(Tensor x, Tensor w, Rhs x_zero, Rhs w_zero, const 
   return conv(shifted(x, x_zero), shifted(w, w_zero), options, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::ConvOptions, core::conv, core::conv_integer;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_CONV_CONV_H_

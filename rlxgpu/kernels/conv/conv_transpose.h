@@ -14,7 +14,7 @@
 #include "rlxgpu/kernels/elementwise/cast.h"
 #include "rlxgpu/kernels/movement/transpose.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct ConvTransposeOptions {
   IntList strides = {}, dilations = {};
@@ -74,6 +74,10 @@ constexpr Tensor conv_transpose(Tensor x, Tensor w, Tensor bias, const ConvTrans
   return internal::with_bias("conv_transpose", y, bias, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::ConvTransposeOptions, core::conv_transpose;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_CONV_CONV_TRANSPOSE_H_

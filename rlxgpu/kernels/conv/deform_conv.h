@@ -15,7 +15,7 @@
 #include "rlxgpu/kernels/conv/conv.h"
 #include "rlxgpu/kernels/conv/im2col.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct DeformConvOptions {
   IntList strides = {}, dilations = {}, before = {}, after = {};
@@ -159,6 +159,10 @@ constexpr Tensor deform_conv(Tensor x, Tensor w, Tensor offsets, Tensor mask = {
   return internal::with_bias("deform_conv", reshape(product, y.shape(), site), bias, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::DeformConvOptions, core::deform_conv;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_CONV_DEFORM_CONV_H_

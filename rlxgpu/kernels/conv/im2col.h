@@ -17,7 +17,7 @@
 #include "rlxgpu/reference/call.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kCol2imFile(
 #include "rlxgpu/kernels/conv/col2im.wgsl"
@@ -183,6 +183,10 @@ constexpr Tensor col2im(Tensor columns, const IntList& extents, const WindowOpti
   return apply(kCol2im, {columns}, {attrs.data(), attrs.size()}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::col2im, core::im2col;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_CONV_IM2COL_H_

@@ -6,7 +6,7 @@
 
 #include "rlxgpu/kernels/conv/window.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // attrs: the number of groups, then the window.
 struct ConvLayout {
@@ -34,6 +34,6 @@ constexpr ConvLayout conv_layout(const Call& call) {
   return layout;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_CONV_LAYOUT_H_

@@ -7,7 +7,7 @@
 #include "rlxgpu/kernels/conv/window.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline void conv_reference(reference::Call& call) {
   const reference::Array& x = call.operand(0);
@@ -34,6 +34,6 @@ inline void conv_reference(reference::Call& call) {
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_CONV_REFERENCE_H_

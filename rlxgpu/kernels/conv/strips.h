@@ -10,7 +10,7 @@
 #include "rlxgpu/kernels/conv/layout.h"
 #include "rlxgpu/kernels/matmul/packed.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kConvPaddedFile(
 #include "rlxgpu/kernels/conv/padded.wgsl"
@@ -138,6 +138,6 @@ constexpr void conv_strips_emit(Emit& e) {
       .grid(grid.row, grid.rows);
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_CONV_STRIPS_H_

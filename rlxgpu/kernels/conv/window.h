@@ -15,7 +15,7 @@
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/kernels/movement/int_list.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr int kWindowAxes = 3;
 
@@ -147,6 +147,10 @@ void each_tap(const SlidingWindow& window, const Shape& in, const Shape& out, in
 
 }  // namespace reference
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::WindowOptions;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_CONV_WINDOW_H_

@@ -18,7 +18,7 @@
 #include "rlxgpu/kernels/elementwise/reference.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr OpDef kRelu =
     elementwise<Form{.floats = "select(@0, 0.0, @0 < 0.0)", .integers = "max(@0, 0)", .signed_only = true},
@@ -137,6 +137,11 @@ constexpr Tensor hard_sigmoid(Tensor x, float alpha = 0.2f, float beta = 0.5f,
   return apply(kHardSigmoid, {x}, {attr_of(alpha), attr_of(beta)}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::elu, core::gelu, core::gelu_tanh, core::hard_sigmoid, core::hard_swish, core::leaky_relu,
+    core::log_sigmoid, core::mish, core::relu, core::selu, core::sigmoid, core::silu, core::softplus;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_ELEMENTWISE_ACTIVATION_H_

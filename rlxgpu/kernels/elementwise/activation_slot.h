@@ -13,7 +13,7 @@
 #include "rlxgpu/graph/op.h"
 #include "rlxgpu/kernels/elementwise/functions.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class Activation : uint8_t { none, gelu, silu };
 
@@ -40,6 +40,10 @@ inline double activated(Activation activation, double v) {
   return activation == Activation::silu ? v / (1 + std::exp(-v)) : v;
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Activation;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_ELEMENTWISE_ACTIVATION_SLOT_H_

@@ -14,7 +14,7 @@
 #include "rlxgpu/kernels/elementwise/reference.h"
 #include "rlxgpu/kernels/elementwise/trigonometry.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr OpDef kSin =
     elementwise<Form{.floats = "rlx_sin(@0)"}, reference::sin>("sin", {kTrigonometricFunctions});
@@ -45,6 +45,10 @@ inline constexpr OpDef kAtan2 =
 // The angle of the point (b, a), in every quadrant.
 constexpr Tensor atan2(Tensor a, Rhs b) { return apply(kAtan2, {a, operand_of(b, a)}, b.site); }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::acos, core::asin, core::atan, core::atan2, core::cos, core::sin, core::tan;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_ELEMENTWISE_ANGLES_H_

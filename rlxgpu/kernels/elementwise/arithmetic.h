@@ -19,7 +19,7 @@
 #include "rlxgpu/kernels/elementwise/unary.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 
@@ -163,6 +163,10 @@ constexpr Tensor operator*(double a, Rhs b) { return mul(operand_of(Rhs(a, b.sit
 constexpr Tensor operator/(double a, Rhs b) { return div(operand_of(Rhs(a, b.site), b.tensor), b); }
 constexpr Tensor operator-(Rhs x) { return neg(x.tensor, x.site); }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::add, core::div, core::max, core::min, core::mod, core::mul, core::pow, core::sub;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_ELEMENTWISE_ARITHMETIC_H_

@@ -11,7 +11,7 @@
 #include "rlxgpu/kernels/elementwise/form.h"
 #include "rlxgpu/kernels/elementwise/reference.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr OpDef kBitAnd = elementwise<Form{.integers = "(@0 & @1)"}, reference::bit_and>("bit_and");
 constexpr Tensor bit_and(Tensor a, Rhs b) { return apply(kBitAnd, {a, operand_of(b, a)}, b.site); }
@@ -31,6 +31,10 @@ inline constexpr OpDef kShiftRight =
 // Signed integers keep their sign.
 constexpr Tensor shift_right(Tensor a, Rhs b) { return apply(kShiftRight, {a, operand_of(b, a)}, b.site); }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::bit_and, core::bit_or, core::bit_xor, core::shift_left, core::shift_right;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_ELEMENTWISE_BITS_H_

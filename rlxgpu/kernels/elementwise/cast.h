@@ -22,7 +22,7 @@
 #include "rlxgpu/reference/call.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr char kCastFunctions[] = R"wgsl(
 fn rlx_to_i32(x : f32) -> i32 {
@@ -151,6 +151,10 @@ constexpr Tensor cast(Tensor x, DType to, Site site = std::source_location::curr
   return apply(kCast, {x}, {static_cast<int64_t>(to)}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::cast;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_ELEMENTWISE_CAST_H_

@@ -12,7 +12,7 @@
 #include "rlxgpu/kernels/elementwise/reference.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 
@@ -81,6 +81,10 @@ inline constexpr OpDef kComplex = {
 // The numbers re + i im, c64, of two f32.
 constexpr Tensor complex(Tensor re, Rhs im) { return apply(kComplex, {re, operand_of(im, re)}, im.site); }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::abs, core::complex, core::conj, core::imag, core::real;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_ELEMENTWISE_COMPLEX_H_

@@ -22,7 +22,7 @@
 #include "rlxgpu/kernels/elementwise/map_reference.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // WGSL with holes. An array, so that it can be part of a template argument.
 struct Pattern {
@@ -166,6 +166,6 @@ constexpr OpDef with_accuracy(OpDef op, Accuracy accuracy) {
   return op;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_ELEMENTWISE_FORM_H_

@@ -9,7 +9,7 @@
 #ifndef RLXGPU_KERNELS_ELEMENTWISE_FUNCTIONS_H_
 #define RLXGPU_KERNELS_ELEMENTWISE_FUNCTIONS_H_
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // NaN-aware comparisons and choices, exact.
 inline constexpr char kNanFunctions[] = R"wgsl(
@@ -237,6 +237,6 @@ fn rlx_mod(a : f32, b : f32) -> f32 {
 }
 )wgsl";
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_ELEMENTWISE_FUNCTIONS_H_

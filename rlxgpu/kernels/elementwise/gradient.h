@@ -9,7 +9,7 @@
 #include "rlxgpu/kernels/elementwise/elementwise.h"
 #include "rlxgpu/kernels/reduce/gradient.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 
@@ -228,6 +228,6 @@ inline constexpr GradientRule kElementwiseGradients[] = {
     {&kTrunc, internal::nothing},
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_ELEMENTWISE_GRADIENT_H_

@@ -12,7 +12,7 @@
 #include "rlxgpu/kernels/elementwise/functions.h"
 #include "rlxgpu/kernels/elementwise/reference.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // & and |, not && and ||, which are branches: SwiftShader does not come to an end with some tens of them in a kernel.
 inline constexpr OpDef kEq = elementwise<Form{.floats = "((@0 == @1) & !rlx_unordered(@0, @1))",
@@ -62,6 +62,11 @@ constexpr Tensor logical_or(Tensor a, Rhs b) { return apply(kLogicalOr, {a, oper
 inline constexpr OpDef kLogicalXor = elementwise<Form{.booleans = "(@0 != @1)"}, reference::logical_xor>("logical_xor");
 constexpr Tensor logical_xor(Tensor a, Rhs b) { return apply(kLogicalXor, {a, operand_of(b, a)}, b.site); }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::eq, core::ge, core::gt, core::le, core::logical_and, core::logical_or, core::logical_xor, core::lt,
+    core::ne;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_ELEMENTWISE_LOGIC_H_

@@ -18,7 +18,7 @@
 #include "rlxgpu/graph/dtype.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace reference {
 
@@ -109,6 +109,6 @@ void map_reference(reference::Call& call) {
 
 }  // namespace internal
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_ELEMENTWISE_MAP_REFERENCE_H_

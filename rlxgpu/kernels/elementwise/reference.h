@@ -11,7 +11,7 @@
 
 #include "rlxgpu/kernels/elementwise/map_reference.h"
 
-namespace rlxgpu::reference {
+namespace rlxgpu::core::reference {
 
 inline double neg(double x) { return -x; }
 inline Complex neg_complex(Complex x) { return {-x.re, -x.im}; }
@@ -123,6 +123,6 @@ inline double saturate(double x, DType dtype) {
   return std::isnan(x) ? 0 : x < low ? low : x > high ? high : std::trunc(x);
 }
 
-}  // namespace rlxgpu::reference
+}  // namespace rlxgpu::core::reference
 
 #endif  // RLXGPU_KERNELS_ELEMENTWISE_REFERENCE_H_

@@ -17,7 +17,7 @@
 #include "rlxgpu/reference/call.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 
@@ -72,6 +72,10 @@ inline constexpr OpDef kFma =
 // a b + c, rounded once or twice as the adapter likes. Floats and integers.
 constexpr Tensor fma(Tensor a, Rhs b, Rhs c) { return apply(kFma, {a, operand_of(b, a), operand_of(c, a)}, c.site); }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::clamp, core::fma, core::where;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_ELEMENTWISE_SELECT_H_

@@ -16,7 +16,7 @@
 #include "rlxgpu/graph/op.h"
 #include "rlxgpu/kernels/elementwise/elementwise.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct ElementwiseOp {
   const OpDef* op = nullptr;
@@ -123,6 +123,6 @@ constexpr bool result_of_type(const ElementwiseOp& entry, DType operand, DType& 
   return true;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_ELEMENTWISE_TABLE_H_

@@ -6,7 +6,7 @@
 #ifndef RLXGPU_KERNELS_ELEMENTWISE_TRIGONOMETRY_H_
 #define RLXGPU_KERNELS_ELEMENTWISE_TRIGONOMETRY_H_
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr char kTrigonometricFunctions[] = R"wgsl(
 struct RlxReduced { r : f32, quadrant : u32 }
@@ -140,6 +140,6 @@ fn rlx_acos(x : f32) -> f32 {
 }
 )wgsl";
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_ELEMENTWISE_TRIGONOMETRY_H_

@@ -16,7 +16,7 @@
 #include "rlxgpu/kernels/elementwise/functions.h"
 #include "rlxgpu/kernels/elementwise/reference.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 
@@ -115,6 +115,12 @@ inline constexpr OpDef kBitNot = elementwise<Form{.integers = "(~@0)", .wraps = 
 // Of integers.
 constexpr Tensor bit_not(Tensor x, Site site = std::source_location::current()) { return apply(kBitNot, {x}, site); }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::bit_not, core::ceil, core::cosh, core::erf, core::exp, core::expm1, core::floor, core::is_inf,
+    core::is_nan, core::log, core::log1p, core::logical_not, core::neg, core::recip, core::round, core::rsqrt,
+    core::sign, core::sinh, core::sqrt, core::tanh, core::trunc;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_ELEMENTWISE_UNARY_H_

@@ -10,7 +10,7 @@
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/kernels/movement/gather.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 constexpr Tensor embedding(Tensor table, Tensor tokens, Site site = std::source_location::current()) {
   if (table.valid() && table.shape().rank() != 2) {
@@ -21,6 +21,10 @@ constexpr Tensor embedding(Tensor table, Tensor tokens, Site site = std::source_
   return gather(table, tokens, 0, site.as("embedding"));
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::embedding;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_EMBEDDING_EMBEDDING_H_

@@ -17,7 +17,7 @@
 #include "rlxgpu/kernels/fft/codelet.h"
 #include "rlxgpu/kernels/fft/plan.h"
 
-namespace rlxgpu::fourier {
+namespace rlxgpu::core::fourier {
 
 // Arguments: n, lanes of a workgroup, points before which all are given.
 constexpr void write_rows(Text& out, std::span<const int64_t> args) {
@@ -197,6 +197,6 @@ constexpr void write_passes(Text& out, std::span<const int64_t> args) {
   out << "}\n";
 }
 
-}  // namespace rlxgpu::fourier
+}  // namespace rlxgpu::core::fourier
 
 #endif  // RLXGPU_KERNELS_FFT_BODIES_H_

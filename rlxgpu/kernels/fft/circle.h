@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct Turn {
   double cos = 1, sin = 0;
@@ -49,6 +49,6 @@ constexpr Turn turn(int64_t k, int64_t n) {
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_FFT_CIRCLE_H_

@@ -15,7 +15,7 @@
 #include "rlxgpu/base/vec.h"
 #include "rlxgpu/kernels/fft/circle.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // The nearest f32, as WGSL that loses no digit.
 struct FloatLiteral {
@@ -137,6 +137,6 @@ class Codelet {
   int last_ = 0;
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_FFT_CODELET_H_

@@ -20,7 +20,7 @@
 #include "rlxgpu/kernels/fft/reference.h"
 #include "rlxgpu/kernels/fft/tables.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 using FftNorm = fourier::Norm;
 struct FftOptions {
@@ -311,6 +311,10 @@ constexpr Tensor ifftn(Tensor x, std::initializer_list<int> axes, FftOptions opt
   return x;
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::FftNorm, core::FftOptions, core::fft, core::fftn, core::ifft, core::ifftn, core::irfft, core::rfft;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_FFT_FFT_H_

@@ -14,7 +14,7 @@
 #include "rlxgpu/base/math.h"
 #include "rlxgpu/base/vec.h"
 
-namespace rlxgpu::fourier {
+namespace rlxgpu::core::fourier {
 
 enum class Kind : uint8_t {
   forward,       // complex to complex
@@ -223,6 +223,6 @@ constexpr Radices radices_of(int64_t n, bool free) {
   return radices;
 }
 
-}  // namespace rlxgpu::fourier
+}  // namespace rlxgpu::core::fourier
 
 #endif  // RLXGPU_KERNELS_FFT_PLAN_H_

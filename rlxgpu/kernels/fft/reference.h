@@ -8,7 +8,7 @@
 #include "rlxgpu/kernels/fft/plan.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // Attributes: fourier::Kind, axis, fourier::Norm, n.
 inline void fft_reference(reference::Call& call) {
@@ -44,6 +44,6 @@ inline void fft_reference(reference::Call& call) {
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_FFT_REFERENCE_H_

@@ -13,7 +13,7 @@
 #include "rlxgpu/kernels/fft/circle.h"
 #include "rlxgpu/kernels/fft/plan.h"
 
-namespace rlxgpu::fourier {
+namespace rlxgpu::core::fourier {
 
 inline void put_complex(std::span<uint32_t> words, int64_t i, double re, double im) {
   words[static_cast<size_t>(2 * i)] = std::bit_cast<uint32_t>(static_cast<float>(re));
@@ -168,6 +168,6 @@ constexpr Table factor_table(const Pass& pass) {
   return {fill_factors, {pass.factors, pass.chirp, pass.spectrum, pass.step, layout_of(pass).step_low, 0}};
 }
 
-}  // namespace rlxgpu::fourier
+}  // namespace rlxgpu::core::fourier
 
 #endif  // RLXGPU_KERNELS_FFT_TABLES_H_

@@ -16,7 +16,7 @@
 #include "rlxgpu/kernels/reduce/reduce.h"
 #include "rlxgpu/kernels/sort/sort.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct GateOptions {
   int64_t groups = 1, top_groups = 1, top_k = 1;
@@ -58,6 +58,10 @@ constexpr Gated group_limited_gate(Tensor scores, const GateOptions& options, Si
   return {chosen / (sum(chosen, -1, {.keep_dims = true}, here) + 1e-20f) * options.scale, experts};
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::GateOptions, core::Gated, core::group_limited_gate;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_GATE_GATE_H_

@@ -10,7 +10,7 @@
 #include "rlxgpu/kernels/elementwise/arithmetic.h"
 #include "rlxgpu/kernels/movement/slice.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 constexpr Tensor swiglu(Tensor gate, Tensor x, Site site = std::source_location::current()) {
   return silu(gate, site) * Rhs(x, site);
@@ -27,6 +27,10 @@ constexpr Tensor geglu(Tensor both, Site site = std::source_location::current())
   return geglu(halves[0], halves[1], site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::geglu, core::swiglu;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_GLU_GLU_H_

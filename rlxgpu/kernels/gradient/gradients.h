@@ -24,7 +24,7 @@
 #include "rlxgpu/kernels/reduce/gradient.h"
 #include "rlxgpu/kernels/softmax/gradient.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct GradientOptions {
   GradientRules rules = {};  // looked at before those of rlxgpu
@@ -74,6 +74,10 @@ constexpr Vec<Tensor> gradients(Tensor y, std::initializer_list<Tensor> targets,
   return gradients(y, std::span<const Tensor>(targets.begin(), targets.size()), options, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::GradientOptions, core::gradients, core::stop_gradient;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_GRADIENT_GRADIENTS_H_

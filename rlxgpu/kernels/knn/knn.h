@@ -20,7 +20,7 @@
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/kernels/knn/reference.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class KnnMetric : uint8_t { squared_euclidean, inner_product, cosine };
 
@@ -100,6 +100,10 @@ constexpr Neighbours knn_self(Tensor x, int64_t k, KnnMetric metric = KnnMetric:
   return {indices, result_of(indices, 1)};
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::KnnMetric, core::Neighbours, core::knn, core::knn_self;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_KNN_KNN_H_

@@ -9,7 +9,7 @@
 
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // Attributes: k, metric (0: squared Euclidean, 1: inner product, 2: cosine), self.
 inline void knn_reference(reference::Call& call) {
@@ -41,6 +41,6 @@ inline void knn_reference(reference::Call& call) {
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_KNN_REFERENCE_H_

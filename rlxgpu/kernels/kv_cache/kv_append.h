@@ -15,7 +15,7 @@
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/kernels/kv_cache/reference.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kKvAppendFile(
 #include "rlxgpu/kernels/kv_cache/append.wgsl"
@@ -78,6 +78,10 @@ constexpr Tensor kv_append(Tensor cache, Tensor x, Tensor position, int64_t axis
   return apply(kKvAppend, {cache, x, position}, {axis}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::kv_append;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_KV_CACHE_KV_APPEND_H_

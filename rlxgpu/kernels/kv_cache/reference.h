@@ -4,7 +4,7 @@
 
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline void kv_append_reference(reference::Call& call) {
   const reference::Array& x = call.operand(1);
@@ -17,6 +17,6 @@ inline void kv_append_reference(reference::Call& call) {
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_KV_CACHE_REFERENCE_H_

@@ -17,7 +17,7 @@
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct Factored {
   Tensor lower, flags;
@@ -100,6 +100,10 @@ constexpr Factored cholesky(Tensor x, Site site = std::source_location::current(
   return {lower, result_of(lower, 1)};
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Factored, core::cholesky;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_LINALG_CHOLESKY_H_

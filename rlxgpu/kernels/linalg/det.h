@@ -13,7 +13,7 @@
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kDetFile(
 #include "rlxgpu/kernels/linalg/det.wgsl"
@@ -94,6 +94,10 @@ inline constexpr OpDef kDet = {
 };
 constexpr Tensor det(Tensor x, Site site = std::source_location::current()) { return apply(kDet, {x}, site); }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::det;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_LINALG_DET_H_

@@ -9,7 +9,7 @@
 #include "rlxgpu/kernels/matmul/pad.h"
 #include "rlxgpu/kernels/matmul/wide.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kMatmulDot4File(
 #include "rlxgpu/kernels/matmul/dot4.wgsl"
@@ -57,6 +57,6 @@ constexpr void matmul_dot4_emit(Emit& e) {
       .grid(grid.row, grid.rows);
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_MATMUL_DOT4_H_

@@ -28,7 +28,7 @@
 #include "rlxgpu/reference/call.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 
@@ -423,6 +423,10 @@ constexpr Tensor dot_general(Tensor a, Tensor b, const DotGeneral& dims, Site si
   return einsum(equation.view(), {a, b}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::DotGeneral, core::diagonal, core::dot_general, core::einsum;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_MATMUL_EINSUM_H_

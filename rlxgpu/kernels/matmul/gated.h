@@ -18,7 +18,7 @@
 #include "rlxgpu/kernels/matmul/tiled_8x8.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 constexpr void gated_matmul_infer(Infer& infer) {
   const Shape &x = infer.shape(0), &gate = infer.shape(1);
@@ -174,6 +174,10 @@ constexpr Tensor gated_matmul(Tensor x, Tensor gate, Tensor up, Activation activ
   return apply(kGatedMatmul, {x, gate, up}, {static_cast<int64_t>(activation)}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::gated_matmul;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_MATMUL_GATED_H_

@@ -15,7 +15,7 @@
 #include "rlxgpu/kernels/movement/int_list.h"
 #include "rlxgpu/kernels/movement/transpose.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct GemmOptions {
   float alpha = 1, beta = 1;
@@ -45,6 +45,10 @@ constexpr Tensor lora(Tensor x, Tensor w, Tensor a, Tensor b, float scale, Site 
   return matmul(x, w, site) + Rhs(correction, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::GemmOptions, core::gemm, core::lora, core::matrix_transpose;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_MATMUL_GEMM_H_

@@ -11,7 +11,7 @@
 #include "rlxgpu/kernels/matmul/packed.h"
 #include "rlxgpu/kernels/matmul/wide.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kMatmulGemvFile(
 #include "rlxgpu/kernels/matmul/gemv.wgsl"
@@ -113,6 +113,6 @@ constexpr void matmul_gemv_emit(Emit& e) {
   if (splits > 1) packed::sum_splits(e, sums, count, splits);
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_MATMUL_GEMV_H_

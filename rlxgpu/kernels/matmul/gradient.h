@@ -8,7 +8,7 @@
 #include "rlxgpu/kernels/movement/movement.h"
 #include "rlxgpu/kernels/reduce/gradient.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 
@@ -39,6 +39,6 @@ constexpr void matmul_gradient(Gradient& g) {
 
 inline constexpr GradientRule kMatmulGradients[] = {{&kMatmul, internal::matmul_gradient}};
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_MATMUL_GRADIENT_H_

@@ -16,7 +16,7 @@
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kGroupedRouteFile(
 #include "rlxgpu/kernels/matmul/grouped_route.wgsl"
@@ -186,6 +186,10 @@ constexpr Tensor grouped_matmul(Tensor x, Tensor w, Tensor expert, Site site = s
   return apply(kGroupedMatmul, {x, w, expert}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::grouped_matmul;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_MATMUL_GROUPED_H_

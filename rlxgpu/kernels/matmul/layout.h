@@ -8,7 +8,7 @@
 #include "rlxgpu/compile/emit.h"
 #include "rlxgpu/graph/op.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct MatmulLayout {
   static constexpr int kBatchAxes = 6;
@@ -86,6 +86,6 @@ constexpr MatmulLayout matmul_layout(const Call& call, const View& a, const View
   return layout;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_MATMUL_LAYOUT_H_

@@ -21,7 +21,7 @@
 #include "rlxgpu/kernels/matmul/subgroup_matrix.h"
 #include "rlxgpu/kernels/matmul/tiled_8x8.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kMatmulPlainFile(
 #include "rlxgpu/kernels/matmul/plain.wgsl"
@@ -159,6 +159,10 @@ constexpr Tensor matmul(Tensor a, Tensor b, Site site = std::source_location::cu
   return apply(kMatmul, {a, b}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::matmul;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_MATMUL_MATMUL_H_

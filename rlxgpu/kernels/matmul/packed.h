@@ -15,7 +15,7 @@
 #include "rlxgpu/kernels/matmul/layout.h"
 #include "rlxgpu/kernels/matmul/wide.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kMatmulPackFile(
 #include "rlxgpu/kernels/matmul/pack.wgsl"
@@ -259,6 +259,6 @@ constexpr void matmul_packed_split_emit(Emit& e) {
   packed::emit(e, layout, packed::tiling_of(layout, splits < 2 ? 2 : splits < least ? least : splits));
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_MATMUL_PACKED_H_

@@ -8,7 +8,7 @@
 #include "rlxgpu/compile/grid.h"
 #include "rlxgpu/kernels/matmul/layout.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kMatmulPadFile(
 #include "rlxgpu/kernels/matmul/pad.wgsl"
@@ -46,6 +46,6 @@ constexpr MatrixCopy pad_matrix(Emit& e, const MatmulLayout& layout, int operand
   return copy;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_MATMUL_PAD_H_

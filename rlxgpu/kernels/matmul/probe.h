@@ -11,7 +11,7 @@
 #include "rlxgpu/kernels/matmul/wide.h"
 #include "rlxgpu/kernels/movement/transpose.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // `value` of (row, column), stored column by column when transposed.
 template <typename Value>
@@ -46,6 +46,6 @@ constexpr void matmul_probe(Builder& g, const Call& call) {
   g.output("y", apply(*call.op, {left, right}, std::source_location::current()));
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_MATMUL_PROBE_H_

@@ -19,7 +19,7 @@
 #include "rlxgpu/kernels/movement/stored.h"
 #include "rlxgpu/kernels/movement/transpose.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct Qkv {
   Tensor q, k, v;
@@ -69,6 +69,10 @@ constexpr Qkv qkv(Tensor x, Tensor w, QkvHeads heads, Tensor bias = {}, Site sit
           columns_by_head(y, at_v, heads.kv_heads, heads.dim, heads.by_head, site)};
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Qkv, core::QkvHeads, core::qkv;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_MATMUL_QKV_H_

@@ -18,7 +18,7 @@
 #include "rlxgpu/kernels/matmul/matmul.h"
 #include "rlxgpu/kernels/reduce/reduce.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 
@@ -72,6 +72,10 @@ constexpr Tensor quantized_matmul(Tensor a, Tensor b, const Quantization& q, Sit
   return requantize(matmul_integer(a, b, q.a_zero, q.b_zero, site), q.scale, q.zero, q.dtype, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Quantization, core::matmul_integer, core::quantized_matmul, core::requantize;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_MATMUL_QUANTIZED_H_

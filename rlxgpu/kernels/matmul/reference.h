@@ -6,7 +6,7 @@
 
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline void matmul_reference(reference::Call& call) {
   const reference::Array& a = call.operand(0);
@@ -37,6 +37,6 @@ inline void matmul_reference(reference::Call& call) {
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_MATMUL_REFERENCE_H_

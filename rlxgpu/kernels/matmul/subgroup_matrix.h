@@ -9,7 +9,7 @@
 #include "rlxgpu/kernels/matmul/pad.h"
 #include "rlxgpu/kernels/matmul/wide.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kMatmulSubgroupMatrixFile(
 #include "rlxgpu/kernels/matmul/subgroup_matrix.wgsl"
@@ -161,6 +161,6 @@ constexpr void emit_subgroup_matrix(Emit& e, const KernelFile& file) {
 }
 constexpr void matmul_subgroup_matrix_emit(Emit& e) { emit_subgroup_matrix(e, kMatmulSubgroupMatrixFile); }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_MATMUL_SUBGROUP_MATRIX_H_

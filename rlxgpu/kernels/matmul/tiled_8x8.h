@@ -7,7 +7,7 @@
 #include "rlxgpu/kernels/matmul/layout.h"
 #include "rlxgpu/kernels/matmul/wide.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kMatmulTiled8x8File(
 #include "rlxgpu/kernels/matmul/tiled_8x8.wgsl"
@@ -78,6 +78,6 @@ constexpr void matmul_tiled_8x8_emit(Emit& e) {
                  [](Dispatch& dispatch, int) { dispatch.slot("fetch").slot("gate"); });
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_MATMUL_TILED_8X8_H_

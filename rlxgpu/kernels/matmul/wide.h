@@ -9,7 +9,7 @@
 #include "rlxgpu/kernels/matmul/layout.h"
 #include "rlxgpu/wgsl/operand_text.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // Which neighbours in memory can be loaded together, `vector` elements at a time.
 enum class Wide : uint8_t { none, along_k, across_k };
@@ -39,6 +39,6 @@ constexpr Wide wide_b(const MatmulLayout& l, int64_t vector) {
   return wide == Wide::along_k && l.products.symbol >= 0 ? Wide::none : wide;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_MATMUL_WIDE_H_

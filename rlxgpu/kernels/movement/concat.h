@@ -20,7 +20,7 @@
 #include "rlxgpu/kernels/movement/reshape.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 
@@ -102,6 +102,10 @@ constexpr Tensor stack(std::initializer_list<Tensor> parts, int64_t axis, Site s
   return concat(std::span<const Tensor>(layers.data(), layers.size()), axis, site.as("stack"));
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::concat, core::stack;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_MOVEMENT_CONCAT_H_

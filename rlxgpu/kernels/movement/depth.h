@@ -17,7 +17,7 @@
 #include "rlxgpu/kernels/movement/reshape.h"
 #include "rlxgpu/kernels/movement/transpose.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class DepthOrder { DCR, CRD };
 
@@ -49,6 +49,10 @@ constexpr Tensor space_to_depth(Tensor x, int64_t block, DepthOrder order = Dept
   return reshape(transpose(apart, moved, site), {s.dim(0), s[1] * block * block, h, w}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::DepthOrder, core::depth_to_space, core::space_to_depth;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_MOVEMENT_DEPTH_H_

@@ -19,7 +19,7 @@
 #include "rlxgpu/kernels/movement/reshape.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 
@@ -105,6 +105,10 @@ constexpr Tensor tile(Tensor x, const IntList& repeats, Site site = std::source_
   return apply(kTile, {x}, repeats.span(), site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::expand, core::tile;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_MOVEMENT_EXPAND_H_

@@ -20,7 +20,7 @@
 #include "rlxgpu/kernels/movement/reference.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr char kIndexFunctions[] = R"wgsl(
 fn rlx_index(i : i32, extent : i32) -> u32 { return u32(clamp(select(i, i + extent, i < 0), 0, extent - 1)); }
@@ -169,6 +169,10 @@ constexpr Tensor gather_nd(Tensor x, Tensor indices, int64_t batch_axes = 0,
   return apply(kGatherNd, {x, indices}, {batch_axes}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::gather, core::gather_elements, core::gather_nd;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_MOVEMENT_GATHER_H_

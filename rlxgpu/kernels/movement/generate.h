@@ -16,7 +16,7 @@
 #include "rlxgpu/kernels/movement/reference.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 
@@ -146,6 +146,10 @@ constexpr Tensor range(Builder& g, DType dtype, double start, double end, double
   return iota(g, dtype, count, start, step, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::iota, core::one_hot, core::range, core::tril, core::triu;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_MOVEMENT_GENERATE_H_

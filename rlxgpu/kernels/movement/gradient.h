@@ -11,7 +11,7 @@
 #include "rlxgpu/kernels/reduce/gradient.h"
 #include "rlxgpu/kernels/scatter/scatter.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // A tensor of one number.
 constexpr Tensor filled(Builder& g, double value, DType dtype, const Shape& shape, Site site) {
@@ -161,6 +161,6 @@ inline constexpr GradientRule kMovementGradients[] = {
     {&kGatherElements, internal::gather_elements_gradient},
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_MOVEMENT_GRADIENT_H_

@@ -12,7 +12,7 @@
 #include "rlxgpu/base/text.h"
 #include "rlxgpu/graph/shape.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 class IntList {
  public:
@@ -49,6 +49,6 @@ constexpr Text& operator<<(Text& out, const IntList& list) {
   return out << '}';
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_MOVEMENT_INT_LIST_H_

@@ -24,7 +24,7 @@
 #include "rlxgpu/kernels/movement/reshape.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class PadMode : int64_t { constant, reflect, edge, wrap };
 
@@ -166,6 +166,10 @@ constexpr Tensor roll(Tensor x, int64_t shift, int64_t axis, Site site = std::so
   return apply(kRoll, {x}, Span<int64_t>(attrs, static_cast<size_t>(x.shape().rank())), site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::PadMode, core::pad, core::roll;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_MOVEMENT_PAD_H_

@@ -10,7 +10,7 @@
 #include "rlxgpu/graph/shape.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu::reference {
+namespace rlxgpu::core::reference {
 
 inline void copy_element(Array& to, int64_t i, const Array& from, int64_t j) {
   const int64_t parts = to.dtype == c64 ? 2 : 1;
@@ -207,6 +207,6 @@ inline void iota(Call& call) {
   }
 }
 
-}  // namespace rlxgpu::reference
+}  // namespace rlxgpu::core::reference
 
 #endif  // RLXGPU_KERNELS_MOVEMENT_REFERENCE_H_

@@ -19,7 +19,7 @@
 #include "rlxgpu/kernels/movement/reference.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 
@@ -195,6 +195,10 @@ constexpr Tensor flatten(Tensor x, int64_t axis = 1, Site site = std::source_loc
   return reshape(x, {outer, inner}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::flatten, core::reshape, core::squeeze, core::unsqueeze;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_MOVEMENT_RESHAPE_H_

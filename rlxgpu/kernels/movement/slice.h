@@ -24,7 +24,7 @@
 #include "rlxgpu/kernels/movement/reference.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr int64_t kEnd = INT32_MAX, kBegin = INT32_MIN;
 
@@ -214,6 +214,10 @@ constexpr Vec<Tensor> chunk(Tensor x, int count, int64_t axis, Site site = std::
   return parts;
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::chunk, core::kEnd, core::narrow, core::reverse, core::slice, core::split;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_MOVEMENT_SLICE_H_

@@ -14,7 +14,7 @@
 #include "rlxgpu/kernels/movement/reference.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 
@@ -33,6 +33,10 @@ inline constexpr OpDef kStored = {
 
 constexpr Tensor stored(Tensor x, Site site = std::source_location::current()) { return apply(kStored, {x}, site); }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::stored;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_MOVEMENT_STORED_H_

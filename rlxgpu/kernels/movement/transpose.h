@@ -16,7 +16,7 @@
 #include "rlxgpu/kernels/movement/reference.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 
@@ -81,6 +81,10 @@ constexpr Tensor transpose(Tensor x, Site site = std::source_location::current()
   return apply(kTranspose, {x}, order.span(), site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::transpose;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_MOVEMENT_TRANSPOSE_H_

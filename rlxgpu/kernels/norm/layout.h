@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // Axes [first, last) are normalised together. Operands: x, then weight and bias, if there are any. Results: the norm,
 // and x itself, if that is kept.
@@ -27,6 +27,6 @@ struct NormAttrs {
         keep(attrs[6] != 0) {}
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_NORM_LAYOUT_H_

@@ -24,7 +24,7 @@
 #include "rlxgpu/kernels/reduce/row_vectors.h"
 #include "rlxgpu/wgsl/operand_text.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kNormRowsFile(
 #include "rlxgpu/kernels/norm/rows.wgsl"
@@ -258,6 +258,11 @@ constexpr Tensor ada_layer_norm(Tensor x, Tensor scale, Tensor shift, float epsi
   return normal * Rhs(beside(scale) + Rhs(1.0f, site), site) + Rhs(beside(shift), site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::NormOptions, core::NormedSum, core::ada_layer_norm, core::add_layer_norm, core::add_rms_norm,
+    core::batch_norm, core::group_norm, core::instance_norm, core::layer_norm, core::layer_norm_2d, core::rms_norm;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_NORM_NORM_H_

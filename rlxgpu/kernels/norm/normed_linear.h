@@ -20,7 +20,7 @@
 #include "rlxgpu/kernels/elementwise/activation_slot.h"
 #include "rlxgpu/kernels/norm/normed_linear_reference.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kNormedLinearFile(
 #include "rlxgpu/kernels/norm/normed_linear.wgsl"
@@ -251,6 +251,10 @@ constexpr NormedLinear normed_linear(Tensor x, Tensor w, NormedLinearOptions opt
   return {y, options.keep ? result_of(y, 1) : Tensor()};
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::NormedLinear, core::NormedLinearOptions, core::normed_linear;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_NORM_NORMED_LINEAR_H_

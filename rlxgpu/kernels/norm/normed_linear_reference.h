@@ -11,7 +11,7 @@
 #include "rlxgpu/kernels/elementwise/activation_slot.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // Operands: x, w, then the norm's scale and shift, up and bias, those that there are.
 struct NormedLinearAttrs {
@@ -61,6 +61,6 @@ inline void normed_linear_reference(reference::Call& call) {
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_NORM_NORMED_LINEAR_REFERENCE_H_

@@ -7,7 +7,7 @@
 #include "rlxgpu/kernels/norm/layout.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline void norm_reference(reference::Call& call) {
   const reference::Array& x = call.operand(0);
@@ -29,6 +29,6 @@ inline void norm_reference(reference::Call& call) {
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_NORM_REFERENCE_H_

@@ -19,7 +19,7 @@
 #include "rlxgpu/kernels/packed/reference.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr char kSmallFloatFunctions[] = R"wgsl(
 // The magnitude's code, rounded to nearest even; beyond `most` where it does not fit.
@@ -226,6 +226,10 @@ constexpr Tensor unpack_bits(Tensor bytes, const Shape& shape, int bits, DType d
   return apply(kUnpackBits, {bytes}, std::span<const int64_t>(attrs.data(), attrs.size()), site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::from_small_float, core::pack_bits, core::to_small_float, core::unpack_bits;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_PACKED_PACKED_H_

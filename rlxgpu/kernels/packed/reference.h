@@ -9,7 +9,7 @@
 #include "rlxgpu/base/small_float.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu::reference {
+namespace rlxgpu::core::reference {
 
 // The code whose value is nearest, of two equally near ones the even one: found by looking at all of them.
 inline uint32_t small_float_code(double x, SmallFloat format, bool saturate) {
@@ -76,6 +76,6 @@ inline void unpack_bits(Call& call) {
   }
 }
 
-}  // namespace rlxgpu::reference
+}  // namespace rlxgpu::core::reference
 
 #endif  // RLXGPU_KERNELS_PACKED_REFERENCE_H_

@@ -8,7 +8,7 @@
 #include "rlxgpu/graph/op.h"
 #include "rlxgpu/kernels/conv/window.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class PoolKind : int64_t { max, mean, mean_square, lp };
 
@@ -34,6 +34,6 @@ struct PoolAttrs {
   }
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_POOL_KIND_H_

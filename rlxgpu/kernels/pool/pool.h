@@ -25,7 +25,7 @@
 #include "rlxgpu/kernels/reduce/combine.h"
 #include "rlxgpu/kernels/reduce/reduce.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kPoolFile(
 #include "rlxgpu/kernels/pool/pool.wgsl"
@@ -310,6 +310,12 @@ constexpr Tensor lrn(Tensor x, int64_t size, const LrnOptions& options = {},
   return cast(mul(cast(x, f32, site), Rhs(reshape(scale, shape, site), site)), x.dtype(), site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::LrnOptions, core::MaxPooled, core::PoolOptions, core::average_pool, core::global_average_pool,
+    core::global_lp_pool, core::global_max_pool, core::lp_pool, core::lrn, core::max_pool, core::max_pool_indices,
+    core::max_unpool;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_POOL_POOL_H_

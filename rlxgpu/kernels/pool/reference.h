@@ -9,7 +9,7 @@
 #include "rlxgpu/kernels/pool/kind.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline void pool_reference(reference::Call& call) {
   const reference::Array& x = call.operand(0);
@@ -65,6 +65,6 @@ inline void max_unpool_reference(reference::Call& call) {
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_POOL_REFERENCE_H_

@@ -15,7 +15,7 @@
 #include "rlxgpu/kernels/movement/movement.h"
 #include "rlxgpu/kernels/reduce/reduce.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // How scales lie along x. One number is for the whole tensor, whatever is said here.
 struct QuantizeOptions {
@@ -159,6 +159,11 @@ constexpr Quantized dynamic_quantize(Tensor x, DType dtype = u8, const QuantizeO
   return {internal::quantized(x, scale, zero, options, here), scale, zero};
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::QuantizeOptions, core::Quantized, core::dequantize, core::dynamic_quantize, core::fake_quantize,
+    core::kWholeTensor, core::quantize, core::quantize_between;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_QUANTIZE_QUANTIZE_H_

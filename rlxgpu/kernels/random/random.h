@@ -17,7 +17,7 @@
 #include "rlxgpu/kernels/random/reference.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class Draw : uint8_t {
   bits,     // u32
@@ -107,6 +107,10 @@ constexpr Tensor dropout(Tensor x, float p, Tensor seed, uint32_t stream = 0, Si
   return where(kept, x * (1 / (1 - p)), 0.0f);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Draw, core::dropout, core::rng_at, core::rng_bits, core::rng_normal, core::rng_uniform;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_RANDOM_RANDOM_H_

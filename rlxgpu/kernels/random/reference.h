@@ -8,7 +8,7 @@
 
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 using TwoWords = std::array<uint32_t, 2>;
 
@@ -39,6 +39,6 @@ inline void threefry_reference(reference::Call& call) {
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_RANDOM_REFERENCE_H_

@@ -8,7 +8,7 @@
 #include "rlxgpu/base/vec.h"
 #include "rlxgpu/graph/op.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class CellActivationKind : int64_t {
   sigmoid,
@@ -77,6 +77,10 @@ struct RecurrentAttributes {
   static constexpr float float_of(int64_t attr) { return std::bit_cast<float>(static_cast<uint32_t>(attr)); }
 };
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::CellActivation, core::CellActivationKind;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_RECURRENT_ATTRIBUTES_H_

@@ -30,7 +30,7 @@
 #include "rlxgpu/kernels/recurrent/attributes.h"
 #include "rlxgpu/kernels/recurrent/reference.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class Direction { forward, reverse, both };
 
@@ -434,6 +434,11 @@ constexpr Recurrent rnn(Tensor x, const RecurrentWeights& weights, const Recurre
   return internal::recurrent(x, weights, options, RecurrentKind::rnn, site.as("rnn"));
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Direction, core::Recurrent, core::RecurrentOptions, core::RecurrentWeights, core::gru, core::lstm,
+    core::rnn;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_RECURRENT_RECURRENT_H_

@@ -10,7 +10,7 @@
 #include "rlxgpu/kernels/recurrent/attributes.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu::reference {
+namespace rlxgpu::core::reference {
 
 inline double activated(const CellActivation& a, double v) {
   switch (a.kind) {
@@ -107,6 +107,6 @@ inline void recurrent(Call& call) {
   }
 }
 
-}  // namespace rlxgpu::reference
+}  // namespace rlxgpu::core::reference
 
 #endif  // RLXGPU_KERNELS_RECURRENT_REFERENCE_H_

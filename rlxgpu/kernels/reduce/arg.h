@@ -13,7 +13,7 @@
 #include "rlxgpu/kernels/reduce/layout.h"
 #include "rlxgpu/kernels/reduce/reduce.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kArgFile(
 #include "rlxgpu/kernels/reduce/arg.wgsl"
@@ -156,6 +156,10 @@ constexpr Tensor argmin(Tensor x, int axis = -1, ReduceOptions options = {},
   return apply(kArgmin, {x}, {options.keep_dims, axis}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::argmax, core::argmin;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_REDUCE_ARG_H_

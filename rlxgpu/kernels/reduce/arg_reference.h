@@ -6,7 +6,7 @@
 
 #include "rlxgpu/kernels/reduce/reference.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 template <bool kLeast>
 inline void arg_reference(reference::Call& call) {
@@ -21,6 +21,6 @@ inline void arg_reference(reference::Call& call) {
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_REDUCE_ARG_REFERENCE_H_

@@ -9,7 +9,7 @@
 
 #include "rlxgpu/graph/shape.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct Axes {
   int64_t axis[kMaxRank] = {};
@@ -25,6 +25,6 @@ struct Axes {
   }
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_REDUCE_AXES_H_

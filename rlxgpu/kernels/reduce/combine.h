@@ -13,7 +13,7 @@
 
 #include "rlxgpu/graph/dtype.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class Combine : uint8_t { sum, prod, max, min };
 
@@ -67,6 +67,6 @@ constexpr std::string_view wrap_text(DType dtype) {
   return "fn finish(acc : Acc) -> Acc { return acc; }";
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_REDUCE_COMBINE_H_

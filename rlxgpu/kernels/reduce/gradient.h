@@ -12,7 +12,7 @@
 #include "rlxgpu/kernels/movement/reshape.h"
 #include "rlxgpu/kernels/reduce/reduce.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // The elements of x that a tensor of this shape was stretched to, added up.
 constexpr Tensor sum_to(Tensor x, const Shape& shape, Site site) {
@@ -92,6 +92,6 @@ inline constexpr GradientRule kReduceGradients[] = {
     {&kLogSumExp, internal::log_sum_exp_gradient},
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_REDUCE_GRADIENT_H_

@@ -16,7 +16,7 @@
 #include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/target.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct RowsOf {
   int64_t rows = 1;
@@ -72,6 +72,6 @@ constexpr void give_lanes(Dispatch& dispatch, const Lanes& lanes) {
   dispatch.number("kLaneStep", lanes.lane_step).number("kRowStep", lanes.row_step).number("kGridRow", lanes.grid.row);
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_REDUCE_LANES_H_

@@ -9,7 +9,7 @@
 #include "rlxgpu/kernels/reduce/lanes.h"
 #include "rlxgpu/kernels/reduce/shape.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // The operand seen as rows x columns: kept axes first, then reduced ones, of which the one with a
 // run-time extent comes first, so that the columns in use are the first ones.
@@ -70,6 +70,6 @@ constexpr Split split_of(int64_t cols) {
   return {ceil_div(cols, chunk), chunk};
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_REDUCE_LAYOUT_H_

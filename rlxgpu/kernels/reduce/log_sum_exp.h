@@ -3,7 +3,7 @@
 #ifndef RLXGPU_KERNELS_REDUCE_LOG_SUM_EXP_H_
 #define RLXGPU_KERNELS_REDUCE_LOG_SUM_EXP_H_
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr char kLogSumExpIdentity[] = "fn identity() -> Acc { return vec2f(-0x1.fffffep+127f, 0.0f); }";
 
@@ -41,6 +41,6 @@ fn finish(acc : Acc) -> Result {
 fn from_bits(bits : u32) -> f32 { return bitcast<f32>(bits); }
 )wgsl";
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_REDUCE_LOG_SUM_EXP_H_

@@ -21,7 +21,7 @@
 #include "rlxgpu/kernels/reduce/reference.h"
 #include "rlxgpu/kernels/reduce/shape.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct ReduceOptions {
   bool keep_dims = false;  // reduced axes stay, with extent 1
@@ -269,6 +269,11 @@ constexpr Tensor all(Tensor x, Axes axes = {}, ReduceOptions options = {},
   return reduce(kAll, x, axes, options, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::ReduceOptions, core::all, core::any, core::l1, core::l2, core::log_sum_exp, core::mean, core::prod,
+    core::reduce_max, core::reduce_min, core::sum, core::sum_square;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_REDUCE_REDUCE_H_

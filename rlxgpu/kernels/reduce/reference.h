@@ -9,7 +9,7 @@
 #include "rlxgpu/kernels/reduce/shape.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // The elements of each row of x: those that share their coordinates along the axes not reduced.
 inline std::vector<std::vector<double>> rows_of(const reference::Array& x, std::span<const int64_t> axes) {
@@ -99,6 +99,6 @@ inline void reduce_reference(reference::Call& call) {
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_REDUCE_REFERENCE_H_

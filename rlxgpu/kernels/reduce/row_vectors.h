@@ -7,7 +7,7 @@
 
 #include "rlxgpu/kernels/reduce/lanes.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct RowVectors {
   int64_t rows = 1, vectors = 1;
@@ -38,6 +38,6 @@ constexpr RowVectors row_vectors(int64_t rows, int64_t cols, const Target& targe
   return of;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_REDUCE_ROW_VECTORS_H_

@@ -6,7 +6,7 @@
 
 #include "rlxgpu/graph/builder.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class Reduce : uint8_t { sum, mean, prod, max, min, l1, l2, sum_square, log_sum_exp, any, all };
 
@@ -74,6 +74,6 @@ constexpr void reduce_infer(Infer& infer) {
   infer.result(dtype, reduced_shape(infer.shape(0), infer.call().attrs.subspan(1), infer.attr(0) != 0));
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_REDUCE_SHAPE_H_

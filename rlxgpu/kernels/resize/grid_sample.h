@@ -17,7 +17,7 @@
 #include "rlxgpu/kernels/resize/taps.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class GridPadding : int64_t { zeros, border, reflection };
 
@@ -225,6 +225,10 @@ constexpr Tensor affine_grid(Tensor theta, std::initializer_list<int64_t> extent
   return affine_grid(theta, std::span<const int64_t>(extents.begin(), extents.size()), align_corners, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::GridPadding, core::GridSampleOptions, core::affine_grid, core::grid_sample;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_RESIZE_GRID_SAMPLE_H_

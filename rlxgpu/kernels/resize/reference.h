@@ -8,7 +8,7 @@
 
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu::reference {
+namespace rlxgpu::core::reference {
 
 inline void resize_taps(Call& call) {
   const Array &x = call.operand(0), &first = call.operand(1), &weights = call.operand(2);
@@ -119,6 +119,6 @@ inline void affine_grid(Call& call) {
   }
 }
 
-}  // namespace rlxgpu::reference
+}  // namespace rlxgpu::core::reference
 
 #endif  // RLXGPU_KERNELS_RESIZE_REFERENCE_H_

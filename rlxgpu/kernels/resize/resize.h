@@ -31,7 +31,7 @@
 #include "rlxgpu/kernels/resize/taps.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kTapsFile(
 #include "rlxgpu/kernels/resize/taps.wgsl"
@@ -208,6 +208,10 @@ constexpr Tensor resize(Tensor x, std::initializer_list<ResizeAxis> axes, const 
   return resize(x, std::span<const ResizeAxis>(axes.begin(), axes.size()), options, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::resize;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_RESIZE_RESIZE_H_

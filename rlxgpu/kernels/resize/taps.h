@@ -12,7 +12,7 @@
 
 #include "rlxgpu/base/vec.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class ResizeMode : int64_t { nearest, linear, cubic };
 // Where a nearest element lies half way between two: and floor, ceil: in every case.
@@ -164,6 +164,10 @@ constexpr Taps resize_taps(const ResizeAxis& axis, int64_t extent, const ResizeO
   return taps;
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::ResizeAxis, core::ResizeCoordinates, core::ResizeMode, core::ResizeOptions, core::ResizeRounding;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_RESIZE_TAPS_H_

@@ -8,7 +8,7 @@
 
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu::reference {
+namespace rlxgpu::core::reference {
 
 inline void roi_align(Call& call) {
   const Array &x = call.operand(0), &regions = call.operand(1), &batches = call.operand(2);
@@ -86,6 +86,6 @@ inline void max_roi_pool(Call& call) {
   }
 }
 
-}  // namespace rlxgpu::reference
+}  // namespace rlxgpu::core::reference
 
 #endif  // RLXGPU_KERNELS_ROI_REFERENCE_H_

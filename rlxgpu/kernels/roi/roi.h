@@ -17,7 +17,7 @@
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/kernels/roi/reference.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct RoiOptions {
   int64_t rows = 1, cols = 1;  // of the result
@@ -119,6 +119,10 @@ constexpr Tensor max_roi_pool(Tensor x, Tensor regions, const RoiOptions& option
   return apply(kMaxRoiPool, {x, regions}, {options.rows, options.cols, attr_of(options.scale), 0, 0, 0}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::RoiOptions, core::max_roi_pool, core::roi_align;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_ROI_ROI_H_

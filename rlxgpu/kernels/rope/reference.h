@@ -6,7 +6,7 @@
 
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // attrs: rotated columns, interleaved, the base.
 inline void rope_reference(reference::Call& call) {
@@ -31,6 +31,6 @@ inline void rope_reference(reference::Call& call) {
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_ROPE_REFERENCE_H_

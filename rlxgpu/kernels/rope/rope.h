@@ -23,7 +23,7 @@
 #include "rlxgpu/kernels/rope/table.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // The angle of a position, in radians, from turns a step as a fraction of 64 bits.
 inline constexpr char kRopeFunctions[] = R"wgsl(
@@ -134,6 +134,10 @@ constexpr Tensor rope_2d(Tensor x, Tensor rows, Tensor cols, RopeOptions options
   return concat({rope(halves[0], rows, options, site), rope(halves[1], cols, options, site)}, -1, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::RopeOptions, core::rope, core::rope_2d;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_ROPE_ROPE_H_

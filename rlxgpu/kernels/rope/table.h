@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace rlxgpu::rope_internal {
+namespace rlxgpu::core::rope_internal {
 
 // Constant expressions: the standard library's are not, in C++20. x > 0.
 constexpr double natural_log(double x) {
@@ -40,6 +40,6 @@ struct Turns {
   }
 };
 
-}  // namespace rlxgpu::rope_internal
+}  // namespace rlxgpu::core::rope_internal
 
 #endif  // RLXGPU_KERNELS_ROPE_TABLE_H_

@@ -14,7 +14,7 @@
 #include "rlxgpu/kernels/random/random.h"
 #include "rlxgpu/kernels/sample/reference.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kDrawFile(
 #include "rlxgpu/kernels/sample/draw.wgsl"
@@ -81,6 +81,10 @@ constexpr Tensor draw(Tensor values, Tensor tokens, Tensor seed, const DrawOptio
                site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::DrawOptions, core::draw;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_SAMPLE_DRAW_H_

@@ -10,7 +10,7 @@
 #include "rlxgpu/kernels/random/reference.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct DrawAttrs {
   float scale = 1, top_p = 1, min_p = 0;
@@ -47,6 +47,6 @@ inline void draw_reference(reference::Call& call) {
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_SAMPLE_REFERENCE_H_

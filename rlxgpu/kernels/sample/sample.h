@@ -22,7 +22,7 @@
 #include "rlxgpu/kernels/softmax/softmax.h"
 #include "rlxgpu/kernels/sort/sort.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct SampleOptions {
   float temperature = 1;
@@ -66,6 +66,10 @@ constexpr Tensor sample(Tensor logits, Tensor seed, const SampleOptions& options
   return argmax(total, -1, {}, here);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::SampleOptions, core::sample;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_SAMPLE_SAMPLE_H_

@@ -6,7 +6,7 @@
 #include "rlxgpu/kernels/reduce/reference.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline double combined(Combine combine, double a, double b, DType dtype) {
   switch (combine) {
@@ -44,6 +44,6 @@ inline void scan_reference(reference::Call& call) {
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_SCAN_REFERENCE_H_

@@ -15,7 +15,7 @@
 #include "rlxgpu/kernels/reduce/lanes.h"
 #include "rlxgpu/kernels/scan/reference.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct ScanOptions {
   bool exclusive = false;
@@ -101,6 +101,10 @@ constexpr Tensor cummin(Tensor x, int axis = -1, ScanOptions options = {},
   return apply(kCummin, {x}, {axis, options.exclusive, options.reverse}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::ScanOptions, core::cummax, core::cummin, core::cumprod, core::cumsum;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_SCAN_SCAN_H_

@@ -8,7 +8,7 @@
 #include "rlxgpu/kernels/scatter/shape.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline double scattered(Scatter mode, double old, double update, DType dtype) {
   switch (mode) {
@@ -72,6 +72,6 @@ inline void scatter_nd_reference(reference::Call& call) {
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_SCATTER_REFERENCE_H_

@@ -18,7 +18,7 @@
 #include "rlxgpu/kernels/scatter/reference.h"
 #include "rlxgpu/kernels/scatter/shape.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kScatterElementsFile(
 #include "rlxgpu/kernels/scatter/elements.wgsl"
@@ -137,6 +137,10 @@ constexpr Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates, Scatter mo
   return apply(kScatterNd, {x, indices, updates}, {static_cast<int64_t>(mode)}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::scatter_add, core::scatter_elements, core::scatter_nd;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_SCATTER_SCATTER_H_

@@ -6,7 +6,7 @@
 
 #include "rlxgpu/graph/builder.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class Scatter : uint8_t { replace, add, mul, max, min };
 
@@ -59,6 +59,10 @@ constexpr void scatter_nd_infer(Infer& infer) {
   infer.result(infer.dtype(0), x);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Scatter;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_SCATTER_SHAPE_H_

@@ -23,7 +23,7 @@
 #include "rlxgpu/kernels/sort/sort.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct NmsOptions {
   int64_t most = 0;   // boxes of each class
@@ -147,6 +147,10 @@ constexpr Selected non_max_suppression(Tensor boxes, Tensor scores, const NmsOpt
   return {where(inside, Rhs(rows, here), Rhs(-1, here)), at.count};
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::NmsOptions, core::non_max_suppression;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_SELECT_NMS_H_

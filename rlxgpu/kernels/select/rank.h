@@ -14,7 +14,7 @@
 #include "rlxgpu/kernels/reduce/arg.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kRankFile(
 #include "rlxgpu/kernels/select/rank.wgsl"
@@ -80,6 +80,10 @@ constexpr Tensor row_ranks(Tensor x, Site site = std::source_location::current()
   return apply(kRowRanks, {x}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::row_ranks;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_SELECT_RANK_H_

@@ -14,7 +14,7 @@
 #include "rlxgpu/reference/call.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 
@@ -77,6 +77,10 @@ constexpr Tensor search_sorted(Tensor sorted, Tensor values, Site site = std::so
   return apply(kSearchSorted, {sorted, values}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::search_sorted;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_SELECT_SEARCH_H_

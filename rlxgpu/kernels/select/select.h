@@ -22,7 +22,7 @@
 #include "rlxgpu/kernels/select/search.h"
 #include "rlxgpu/kernels/sort/sort.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // The first `count` (i32, rank 0) along the last axis (nonzero) or the given one mean something.
 struct Selected {
@@ -219,6 +219,10 @@ constexpr Unique unique(Tensor x, int64_t axis, const UniqueOptions& options = {
   return {values, groups.first, groups.inverse, groups.counts, groups.count};
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Selected, core::Unique, core::UniqueOptions, core::compress, core::nonzero, core::unique;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_SELECT_SELECT_H_

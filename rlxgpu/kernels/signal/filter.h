@@ -16,7 +16,7 @@
 #include "rlxgpu/kernels/movement/slice.h"
 #include "rlxgpu/kernels/signal/stft.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kResampleFile(
 #include "rlxgpu/kernels/signal/resample.wgsl"
@@ -153,6 +153,10 @@ constexpr Tensor resample(Tensor x, int64_t up, int64_t down, Site site = std::s
   return apply(kResample, {x}, {up, down}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::fft_convolve, core::hilbert, core::resample;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_SIGNAL_FILTER_H_

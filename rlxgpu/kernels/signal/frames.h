@@ -12,7 +12,7 @@
 #include "rlxgpu/reference/call.h"
 #include "rlxgpu/wgsl/at.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace signal {
 
@@ -122,6 +122,10 @@ constexpr Tensor overlap_add(Tensor x, int64_t hop, int64_t offset, int64_t samp
   return apply(kOverlapAdd, {x}, {hop, offset, samples}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::frames, core::overlap_add;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_SIGNAL_FRAMES_H_

@@ -14,7 +14,7 @@
 #include "rlxgpu/compile/grid.h"
 #include "rlxgpu/kernels/signal/stft.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct MelOptions {
   int64_t sample_rate = 16000, mels = 80, lowest = 0, highest = 0;  // in Hz; highest 0: half the sample rate
@@ -183,6 +183,10 @@ constexpr Tensor log_mel(Tensor x, const StftOptions& pieces = {}, const MelOpti
   return apply(kLogMel, {powers}, {pieces.length, o.sample_rate, o.mels, o.lowest, o.highest}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::MelOptions, core::log_mel, core::mel_bands;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_SIGNAL_MEL_H_

@@ -25,7 +25,7 @@
 #include "rlxgpu/kernels/signal/frames.h"
 #include "rlxgpu/kernels/signal/window.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // The angle of a complex number, in (-pi, pi].
 constexpr Tensor angle(Tensor z, Site site = std::source_location::current()) {
@@ -135,6 +135,11 @@ constexpr Peaks peaks(Tensor x, int64_t k, Site site = std::source_location::cur
           concat(std::span<const Tensor>(indices, count), -1, site)};
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Peaks, core::StftOptions, core::WelchOptions, core::angle, core::istft, core::peaks, core::power,
+    core::stft, core::welch;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_SIGNAL_STFT_H_

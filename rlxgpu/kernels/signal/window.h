@@ -12,7 +12,7 @@
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/kernels/fft/circle.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class Window : uint8_t { rectangular, hann, hamming, blackman };
 
@@ -42,6 +42,10 @@ constexpr Tensor window(Builder& g, Window kind, int64_t n, bool periodic = true
   return g.constant(f32, {n}, {words.data(), words.size()}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::Window, core::window;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_SIGNAL_WINDOW_H_

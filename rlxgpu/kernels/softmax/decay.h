@@ -3,7 +3,7 @@
 #ifndef RLXGPU_KERNELS_SOFTMAX_DECAY_H_
 #define RLXGPU_KERNELS_SOFTMAX_DECAY_H_
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr char kDecayText[] = R"wgsl(
 // exp(d) for d <= 0; exactly 0 below -88, where the power of two is. Drivers' exp may be hundreds of ulps off; this polynomial
@@ -28,6 +28,6 @@ fn decay4(d : vec4f) -> vec4f {
 }
 )wgsl";
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_SOFTMAX_DECAY_H_

@@ -7,7 +7,7 @@
 #include "rlxgpu/kernels/reduce/reduce.h"
 #include "rlxgpu/kernels/softmax/softmax.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 namespace internal {
 
@@ -30,6 +30,6 @@ inline constexpr GradientRule kSoftmaxGradients[] = {
     {&kLogSoftmax, internal::log_softmax_gradient},
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_SOFTMAX_GRADIENT_H_

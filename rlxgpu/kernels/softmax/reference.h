@@ -7,7 +7,7 @@
 
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline void softmax_or_log(reference::Call& call, bool log) {
   const reference::Array& x = call.operand(0);
@@ -29,6 +29,6 @@ inline void softmax_or_log(reference::Call& call, bool log) {
 inline void softmax_reference(reference::Call& call) { softmax_or_log(call, false); }
 inline void log_softmax_reference(reference::Call& call) { softmax_or_log(call, true); }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_SOFTMAX_REFERENCE_H_

@@ -16,7 +16,7 @@
 #include "rlxgpu/kernels/softmax/reference.h"
 #include "rlxgpu/wgsl/operand_text.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kSoftmaxFile(
 #include "rlxgpu/kernels/softmax/softmax.wgsl"
@@ -138,6 +138,10 @@ constexpr Tensor log_softmax(Tensor x, int axis = -1, Site site = std::source_lo
   return apply(kLogSoftmax, {x}, {axis}, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::log_softmax, core::softmax;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_SOFTMAX_SOFTMAX_H_

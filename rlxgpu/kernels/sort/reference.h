@@ -8,7 +8,7 @@
 
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline void argsort_reference(reference::Call& call) {
   const reference::Array& x = call.operand(0);
@@ -29,6 +29,6 @@ inline void argsort_reference(reference::Call& call) {
   }
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_SORT_REFERENCE_H_

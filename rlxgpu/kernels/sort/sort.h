@@ -15,7 +15,7 @@
 #include "rlxgpu/kernels/reduce/arg.h"
 #include "rlxgpu/kernels/sort/reference.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct SortOptions {
   bool descending = false;
@@ -168,6 +168,10 @@ constexpr TopK topk(Tensor x, int64_t k, int axis = -1, bool largest = true,
   return {gather_elements(x, indices, axis, site.as("topk")), indices};
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::SortOptions, core::TopK, core::argsort, core::sort, core::topk;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_SORT_SORT_H_

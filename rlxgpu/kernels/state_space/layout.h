@@ -7,7 +7,7 @@
 
 #include "rlxgpu/graph/shape.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 enum class StateSpace : uint8_t { selective, mamba2, delta };  // attribute 0
 
@@ -27,6 +27,6 @@ struct StateSpaceSizes {
   static constexpr StateSpace kind_of(std::span<const int64_t> attrs) { return static_cast<StateSpace>(attrs[0]); }
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_STATE_SPACE_LAYOUT_H_

@@ -9,7 +9,7 @@
 #include "rlxgpu/kernels/state_space/layout.h"
 #include "rlxgpu/reference/call.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline void state_space_reference(reference::Call& call) {
   const reference::Array &x = call.operand(0), &step = call.operand(1), &other = call.operand(2), &b = call.operand(3),
@@ -49,6 +49,6 @@ inline void state_space_reference(reference::Call& call) {
   if (keeps) call.result(0).data = all;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_STATE_SPACE_REFERENCE_H_

@@ -30,7 +30,7 @@
 #include "rlxgpu/kernels/state_space/layout.h"
 #include "rlxgpu/kernels/state_space/reference.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 inline constexpr KernelFile kRecurrenceFile(
 #include "rlxgpu/kernels/state_space/recurrence.wgsl"
@@ -316,6 +316,10 @@ constexpr Tensor gated_delta_net(Tensor q, Tensor k, Tensor v, Tensor g, Tensor 
                                       options.state, site);
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::StateSpaceOptions, core::gated_delta_net, core::mamba2, core::selective_scan;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_STATE_SPACE_STATE_SPACE_H_

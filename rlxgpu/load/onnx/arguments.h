@@ -10,7 +10,7 @@
 #include "rlxgpu/kernels/movement/int_list.h"
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 
 // The attribute, or the known elements of operand k; empty where there is neither.
 inline std::vector<int64_t> integers_of(Node& n, std::string_view name, int k) {
@@ -134,6 +134,6 @@ inline std::vector<int64_t> squeezed(const Node& n, std::span<const int64_t> fro
   return to;
 }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx
 
 #endif  // RLXGPU_LOAD_ONNX_ARGUMENTS_H_

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 // How often each name is read, in branches and loops, too.
@@ -134,4 +134,4 @@ class Folder {
 
 void fold_batch_norms(GraphDef& graph) { Folder(graph).run(); }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

@@ -9,10 +9,10 @@
 
 #include "rlxgpu/load/onnx/model_def.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 
 void fold_batch_norms(GraphDef& graph);
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx
 
 #endif  // RLXGPU_LOAD_ONNX_BATCH_NORM_H_

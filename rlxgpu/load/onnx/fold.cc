@@ -10,7 +10,7 @@
 
 #include "rlxgpu/load/onnx/arguments.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 using Extents = std::vector<int64_t>;
@@ -522,4 +522,4 @@ bool fold(Node& n) {
   }
 }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

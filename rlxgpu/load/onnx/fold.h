@@ -11,13 +11,13 @@
 
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 
 inline constexpr int64_t kMostKnown = 1024;
 
 // False: not computed, the op's importer has to do it.
 bool fold(Node& n);
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx
 
 #endif  // RLXGPU_LOAD_ONNX_FOLD_H_

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/base/half.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 struct TypeFacts {
@@ -299,7 +299,7 @@ Status check_range(const HostTensor& tensor) {
     const std::string number =
         type == ElementType::i64 ? absl::StrCat(value) : absl::StrCat(static_cast<uint64_t>(value));
     return absl::OutOfRangeError(absl::StrCat("element ", i, " is ", number, ": ", name_of(type), " is held as ",
-                                              rlxgpu::name_of(*carrier_of(type)),
+                                              rlxgpu::core::name_of(*carrier_of(type)),
                                               " on the device, which is too short for it"));
   }
   return {};
@@ -399,4 +399,4 @@ std::vector<int64_t> extents_of(const Shape& shape) {
   return extents;
 }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

@@ -23,7 +23,7 @@
 #include "rlxgpu/graph/shape.h"
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 
 // With the numbers of TensorProto.DataType.
 enum class ElementType : uint8_t {
@@ -115,6 +115,6 @@ HostTensor resized(const HostTensor& tensor, std::vector<int64_t> shape);
 Shape shape_of(std::span<const int64_t> extents);
 std::vector<int64_t> extents_of(const Shape& shape);
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx
 
 #endif  // RLXGPU_LOAD_ONNX_HOST_TENSOR_H_

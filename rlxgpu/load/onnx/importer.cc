@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/load/onnx/fold.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 constexpr int64_t kMostNodes = 200'000;  // with unrolled loops: more is a mistake or malice
@@ -396,4 +396,4 @@ void Importer::import_model(const std::set<int>& bound) {
   if (!builder_.ok()) errors_.push_back({"the model", "graph", {false, std::string(builder_.graph().error.view())}});
 }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

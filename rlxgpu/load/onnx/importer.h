@@ -18,7 +18,7 @@
 #include "rlxgpu/load/onnx/onnx.h"
 #include "rlxgpu/load/onnx/value.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 
 // The names that a graph sees: its own, and those of the graph around it.
 class Scope {
@@ -110,6 +110,6 @@ Result<Model> import_model(const ModelDef& def, const LoadOptions& options);
 Result<ModelDef> read_model(std::span<const std::byte> bytes, const std::string& folder);
 Result<ModelDef> read_model(const std::string& path);
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx
 
 #endif  // RLXGPU_LOAD_ONNX_IMPORTER_H_

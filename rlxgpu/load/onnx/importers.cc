@@ -6,7 +6,7 @@
 
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 using Key = std::pair<std::string_view, std::string_view>;  // domain, op
@@ -49,4 +49,4 @@ const OpImporter* find_importer(std::string_view domain, std::string_view op) {
   return found == all.end() ? nullptr : found->second;
 }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

@@ -6,7 +6,7 @@
 
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 
 using Importers = std::span<const OpImporter>;
 
@@ -29,6 +29,6 @@ Importers sequence_importers();
 Importers signal_importers();
 Importers vision_importers();
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx
 
 #endif  // RLXGPU_LOAD_ONNX_IMPORTERS_H_

@@ -11,7 +11,7 @@
 #include "rlxgpu/load/onnx/onnx.h"
 #include "rlxgpu/load/weight_part.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 Status error_of(const std::vector<NodeError>& errors) {
@@ -202,4 +202,4 @@ Result<HostTensor> Session::get(std::string_view name) {
   return from_device_bytes(port->type, shape, bytes);
 }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

@@ -19,7 +19,7 @@
 #include "rlxgpu/load/onnx/host_tensor.h"
 #include "rlxgpu/runtime/status.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 
 struct GraphDef;
 
@@ -95,6 +95,6 @@ bool unchanged_since(const std::string& op, int64_t opset);
 Result<std::shared_ptr<const FunctionDef>> standard_function(const NodeDef& node, int64_t opset,
                                                              std::span<const ElementType> types);
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx
 
 #endif  // RLXGPU_LOAD_ONNX_MODEL_DEF_H_

@@ -6,7 +6,7 @@
 #include "rlxgpu/kernels/elementwise/elementwise.h"
 #include "rlxgpu/load/onnx/importer.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 int64_t within_reach(int64_t v) { return std::clamp<int64_t>(v, -(int64_t{1} << 40), int64_t{1} << 40); }
@@ -163,7 +163,7 @@ void Node::expand_standard_function() {
 void Node::check_result(int k, Tensor tensor, ElementType type) const {
   check();
   if (!tensor.valid() || tensor.dtype() != carrier(type)) {
-    invalid("result ", k, " is ", rlxgpu::name_of(tensor.dtype()), ", which does not stand for ", name_of(type));
+    invalid("result ", k, " is ", rlxgpu::core::name_of(tensor.dtype()), ", which does not stand for ", name_of(type));
   }
 }
 
@@ -224,4 +224,4 @@ std::string_view Node::unread_attribute() const {
   return "";
 }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

@@ -29,7 +29,7 @@
 #include "rlxgpu/load/onnx/model_def.h"
 #include "rlxgpu/load/onnx/value.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 
 class Importer;
 class Scope;
@@ -179,6 +179,6 @@ struct OpImporter {
 // The importer of an op, or null. Every family's list is named in importers.cc.
 const OpImporter* find_importer(std::string_view domain, std::string_view op);
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx
 
 #endif  // RLXGPU_LOAD_ONNX_NODE_H_

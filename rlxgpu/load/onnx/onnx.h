@@ -29,7 +29,7 @@
 #include "rlxgpu/runtime/status.h"
 #include "rlxgpu/runtime/weights.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 
 using HostTensors = std::map<std::string, HostTensor, std::less<>>;
 
@@ -106,6 +106,10 @@ class Session {
   std::vector<Port> inputs_, outputs_;
 };
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx
+
+namespace rlxgpu {
+namespace onnx = core::onnx;
+}  // namespace rlxgpu
 
 #endif  // RLXGPU_LOAD_ONNX_ONNX_H_

@@ -6,7 +6,7 @@
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 template <Tensor (*kOp)(Tensor, Site)>
@@ -109,4 +109,4 @@ constexpr OpImporter kOps[] = {
 
 Importers activation_importers() { return kOps; }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

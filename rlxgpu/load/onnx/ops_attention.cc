@@ -9,7 +9,7 @@
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 // (batch, sequence, head * size) or (batch, head, sequence, size) as the latter.
@@ -24,7 +24,7 @@ Tensor heads_of(Node& n, int k, int64_t heads) {
 // The mask as it is, or as long as there are keys: what it does not name is not seen.
 Tensor mask_of(Node& n, int64_t keys) {
   const Tensor mask = n.tensor(3);
-  if (mask.dtype() != boolean && !rlxgpu::is_float(mask.dtype())) n.invalid("a mask of ", name_of(n.type(3)));
+  if (mask.dtype() != boolean && !rlxgpu::core::is_float(mask.dtype())) n.invalid("a mask of ", name_of(n.type(3)));
   const int rank = n.rank(3);
   const int64_t named = rank == 0 ? 1 : n.extent(3, rank - 1);
   if (named == keys || named == 1) return mask;
@@ -117,4 +117,4 @@ constexpr OpImporter kOps[] = {
 
 Importers attention_importers() { return kOps; }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

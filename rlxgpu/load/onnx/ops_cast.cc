@@ -6,7 +6,7 @@
 #include "rlxgpu/load/onnx/node.h"
 #include "rlxgpu/load/onnx/small_types.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 bool is_number(ElementType type) {
@@ -21,10 +21,10 @@ Tensor converted(Node& n, ElementType to) {
   if (from == to) return n.tensor(0);
   const Tensor x = decoded(n.tensor(0), from);
   if (is_small_float(to))
-    return to_small_float(rlxgpu::is_float(x.dtype()) ? x : cast(x, f32), small_float_of(to), saturate, rounding);
+    return to_small_float(rlxgpu::core::is_float(x.dtype()) ? x : cast(x, f32), small_float_of(to), saturate, rounding);
   if (bits_of(to) >= 8 || to == ElementType::boolean) return n.wrapped(cast(x, n.carrier(to)), to);
   // Fewer bits: floats become whole numbers first.
-  return low_bits(cast(rlxgpu::is_float(x.dtype()) ? cast(round(x), i32) : x, n.carrier(to)), to);
+  return low_bits(cast(rlxgpu::core::is_float(x.dtype()) ? cast(round(x), i32) : x, n.carrier(to)), to);
 }
 
 void import_cast(Node& n) {
@@ -42,4 +42,4 @@ constexpr OpImporter kOps[] = {
 
 Importers cast_importers() { return kOps; }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

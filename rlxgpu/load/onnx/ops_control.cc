@@ -11,7 +11,7 @@
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 constexpr int64_t kMostTrips = 2048;
@@ -154,4 +154,4 @@ constexpr OpImporter kOps[] = {
 
 Importers control_importers() { return kOps; }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

@@ -15,7 +15,7 @@
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 // The attributes that say how a window walks over x (operand k); `kernel`: where the op has it from elsewhere.
@@ -254,4 +254,4 @@ constexpr OpImporter kOps[] = {
 
 Importers conv_importers() { return kOps; }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

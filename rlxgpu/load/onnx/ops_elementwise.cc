@@ -5,7 +5,7 @@
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 template <Tensor (*kOp)(Tensor, Site)>
@@ -198,4 +198,4 @@ constexpr OpImporter kOps[] = {
 
 Importers elementwise_importers() { return kOps; }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

@@ -11,7 +11,7 @@
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 void import_matmul(Node& n) { n.result(0, n.wrapped(matmul(n.tensor(0), n.tensor(1)), n.type(0))); }
@@ -78,4 +78,4 @@ constexpr OpImporter kOps[] = {
 
 Importers matmul_importers() { return kOps; }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

@@ -9,7 +9,7 @@
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 void import_binarizer(Node& n) {
@@ -50,4 +50,4 @@ constexpr OpImporter kOps[] = {
 
 Importers ml_importers() { return kOps; }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

@@ -10,7 +10,7 @@
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 std::vector<int64_t> extents(Node& n, int k) { return extents_of(n.shape(k)); }
@@ -301,4 +301,4 @@ constexpr OpImporter kOps[] = {
 
 Importers movement_importers() { return kOps; }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

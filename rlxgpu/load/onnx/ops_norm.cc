@@ -9,7 +9,7 @@
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 Axes last_axes(int first, int rank) {
@@ -120,4 +120,4 @@ constexpr OpImporter kOps[] = {
 
 Importers norm_importers() { return kOps; }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

@@ -8,7 +8,7 @@
 #include "rlxgpu/load/onnx/node.h"
 #include "rlxgpu/load/onnx/small_types.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 // Scales and zero points: one for all (of any rank), one for each index of an axis, or one for each block.
@@ -82,4 +82,4 @@ constexpr OpImporter kOps[] = {
 
 Importers quantize_importers() { return kOps; }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

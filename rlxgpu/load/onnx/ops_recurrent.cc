@@ -9,7 +9,7 @@
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 struct NamedActivation {
@@ -94,4 +94,4 @@ constexpr OpImporter kOps[] = {
 
 Importers recurrent_importers() { return kOps; }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

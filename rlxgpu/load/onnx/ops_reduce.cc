@@ -11,7 +11,7 @@
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 struct Reduced {
@@ -149,4 +149,4 @@ constexpr OpImporter kOps[] = {
 
 Importers reduce_importers() { return kOps; }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

@@ -10,7 +10,7 @@
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 ResizeMode mode_of(const Node& n, const std::string& mode) {
@@ -48,8 +48,8 @@ void resized(Node& n, const std::vector<ResizeAxis>& axes, const ResizeOptions& 
   std::vector<int64_t> to = extents_of(n.shape(0));
   for (const ResizeAxis& axis : axes) to[static_cast<size_t>(axis.axis)] = axis.size;
   n.checked_shape(to);
-  if (options.mode == ResizeMode::nearest || rlxgpu::is_float(x.dtype())) return n.result(0, resize(x, axes, options));
-  if (!rlxgpu::is_integer(x.dtype())) n.unsupported("only nearest for ", name_of(n.type(0)));
+  if (options.mode == ResizeMode::nearest || rlxgpu::core::is_float(x.dtype())) return n.result(0, resize(x, axes, options));
+  if (!rlxgpu::core::is_integer(x.dtype())) n.unsupported("only nearest for ", name_of(n.type(0)));
   n.result(0, n.wrapped(cast(resize(cast(x, f32), axes, options), x.dtype()), n.type(0)));
 }
 
@@ -170,4 +170,4 @@ constexpr OpImporter kOps[] = {
 
 Importers resize_importers() { return kOps; }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

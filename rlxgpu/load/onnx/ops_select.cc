@@ -8,7 +8,7 @@
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 void import_non_zero(Node& n) {
@@ -69,4 +69,4 @@ constexpr OpImporter kOps[] = {
 
 Importers select_importers() { return kOps; }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

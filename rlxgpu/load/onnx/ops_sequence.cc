@@ -7,7 +7,7 @@
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 const std::vector<Value>& items(Node& n, int k) {
@@ -118,4 +118,4 @@ constexpr OpImporter kOps[] = {
 
 Importers sequence_importers() { return kOps; }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

@@ -10,7 +10,7 @@
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 // ONNX has complex numbers as a last axis of 2, real ones as a last axis of 1.
@@ -135,4 +135,4 @@ constexpr OpImporter kOps[] = {
 
 Importers signal_importers() { return kOps; }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

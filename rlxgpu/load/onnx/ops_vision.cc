@@ -7,7 +7,7 @@
 #include "rlxgpu/load/onnx/importers.h"
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 void import_roi_align(Node& n) {
@@ -43,4 +43,4 @@ constexpr OpImporter kOps[] = {
 
 Importers vision_importers() { return kOps; }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

@@ -12,7 +12,7 @@
 #include "rlxgpu/load/mapped_file.h"
 #include "rlxgpu/load/onnx/model_def.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 constexpr int64_t kMostElements = INT32_MAX;
@@ -415,4 +415,4 @@ Result<std::shared_ptr<const FunctionDef>> standard_function(const NodeDef& node
   });
 }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

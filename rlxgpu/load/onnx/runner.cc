@@ -11,7 +11,7 @@
 #include "rlxgpu/load/onnx/importer.h"
 #include "rlxgpu/load/onnx/model_def.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 namespace {
 
 constexpr size_t kMostCuts = 1024;  // remembered for a program
@@ -319,4 +319,4 @@ Result<HostTensors> Runner::run(const HostTensors& inputs) {
   return results;
 }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx

@@ -32,7 +32,7 @@
 #include "rlxgpu/runtime/status.h"
 #include "rlxgpu/runtime/weights.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 
 struct ModelDef;
 struct PortDef;
@@ -95,6 +95,10 @@ class Runner {
   int64_t compiled_ = 0, uploads_ = 0;
 };
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx
+
+namespace rlxgpu {
+namespace onnx = core::onnx;
+}  // namespace rlxgpu
 
 #endif  // RLXGPU_LOAD_ONNX_RUNNER_H_

@@ -8,7 +8,7 @@
 #include "rlxgpu/kernels/packed/packed.h"
 #include "rlxgpu/load/onnx/node.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 
 inline PowerRounding power_rounding_of(const Node& n, std::string_view mode) {
   if (mode == "up") return PowerRounding::up;
@@ -30,6 +30,6 @@ inline Tensor low_bits(Tensor x, ElementType type) {
   return cast(shift_right(shift_left(cast(x, i32), 32 - bits), 32 - bits), i8);
 }
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx
 
 #endif  // RLXGPU_LOAD_ONNX_SMALL_TYPES_H_

@@ -15,7 +15,7 @@
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/load/onnx/host_tensor.h"
 
-namespace rlxgpu::onnx {
+namespace rlxgpu::core::onnx {
 
 // How much of a result means something where only the data say it: along one axis, so many (i32, rank 0).
 struct Bound {
@@ -98,6 +98,6 @@ class Value {
   std::vector<int> inputs_;
 };
 
-}  // namespace rlxgpu::onnx
+}  // namespace rlxgpu::core::onnx
 
 #endif  // RLXGPU_LOAD_ONNX_VALUE_H_
