@@ -146,6 +146,37 @@ TEST_CASE("products with packed weights", "[blocks][gpu]") {
   }
 }
 
+TEST_CASE("products of rows with packed matrices of their experts", "[blocks][gpu]") {
+  const Device device = device_or_skip();
+  const Storage storage = GENERATE(Storage::q8_0, Storage::q4_k, Storage::mxfp4);
+  CAPTURE(codec_of(storage).name);
+  constexpr int64_t kRows = 5, kN = 7, kK = 512, kExperts = 3;
+  const std::vector<uint8_t> bytes = packed(storage, kExperts * kN, kK, 6);
+  const std::vector<uint32_t> words = words_of(bytes);
+  const std::vector<float> w = by_ggml(storage, bytes);
+  const std::vector<double> which = {2, 0, 2, 3, -1};  // the last two do not exist
+  const Judge judge = [&](const reference::Arrays& inputs) {
+    const reference::Array& x = inputs.at("x");
+    std::vector<double> y(static_cast<size_t>(kRows * kN));
+    for (int64_t i = 0; i < 3 * kN; ++i) {
+      const auto row = static_cast<int64_t>(which[static_cast<size_t>(i / kN)]) * kN + i % kN;
+      double sum = 0;
+      for (int64_t j = 0; j < kK; ++j)
+        sum += x[i / kN * kK + j] * static_cast<double>(w[static_cast<size_t>(row * kK + j)]);
+      y[static_cast<size_t>(i)] = sum;
+    }
+    for (double& v : y) v = v > 0 ? v : 0;
+    return std::map<std::string, std::vector<double>>{{"y", y}};
+  };
+  check_every_variant(
+      device, kBlockGroupedMatmul,
+      [&](Builder& g) {
+        const Tensor x = g.input("x", f32, {kRows, kK}), e = g.input("e", i32, {kRows});
+        g.output("y", relu(grouped_matmul(x, block_param(g, "w", storage, kN, kK, kExperts), e)));
+      },
+      {.bound = sum_bound(f32, kK, 4.0), .given = {{"w", {words.begin(), words.end()}}, {"e", which}}, .judge = judge});
+}
+
 TEST_CASE("packed weights: what is wrong is said", "[blocks]") {
   CHECK(message_of([](Builder& g) { block_param(g, "w", Storage::q4_k, 2, 100); }) ==
         "block_param(\"w\", Q4_K, 2, 100): rows are one or more whole blocks of 256, 4 GiB of elements at most");

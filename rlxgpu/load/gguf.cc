@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "rlxgpu/graph/storage.h"
 
 namespace rlxgpu::core {
@@ -173,13 +174,48 @@ Placed read_tensor(Reader& in, uint64_t alignment) {
 Result<Gguf> Gguf::open(const std::string& path) {
   Result<MappedFile> file = MappedFile::open(path);
   if (!file.ok()) return file.status();
-  Result<Gguf> gguf = parse(file->bytes());
+  Result<Gguf> gguf = parse_part(file->bytes());
   if (!gguf.ok()) return invalid_argument(absl::StrCat(path, ": ", gguf.status().message()));
-  gguf->file_ = *std::move(file);
+  gguf->files_.push_back(*std::move(file));
+  const int64_t parts = gguf->integer("split.count").value_or(1);
+  if (parts <= 1) return gguf;
+  const std::string end = absl::StrFormat("-00001-of-%05d.gguf", parts);
+  if (gguf->integer("split.no").value_or(0) != 0 || !path.ends_with(end)) {
+    return invalid_argument(
+        absl::StrCat(path, ": a part of a model; open the first of them, whose name ends in ", end));
+  }
+  std::set<std::string_view> names;
+  for (const GgufTensor& tensor : gguf->tensors_) names.insert(tensor.name);
+  for (int64_t part = 1; part < parts; ++part) {
+    const std::string other =
+        absl::StrCat(path.substr(0, path.size() - end.size()), absl::StrFormat("-%05d-of-%05d.gguf", part + 1, parts));
+    Result<MappedFile> more = MappedFile::open(other);
+    if (!more.ok()) return more.status();
+    Result<Gguf> read = parse_part(more->bytes());
+    if (!read.ok()) return invalid_argument(absl::StrCat(other, ": ", read.status().message()));
+    if (read->integer("split.no") != part || read->integer("split.count") != parts) {
+      return invalid_argument(absl::StrCat(other, ": not part ", part + 1, " of ", parts, " by its own metadata"));
+    }
+    for (GgufTensor& tensor : read->tensors_) {
+      if (!names.insert(tensor.name).second) return invalid_argument(absl::StrCat(other, ": ", tensor.name, ": twice"));
+      gguf->tensors_.push_back(std::move(tensor));
+    }
+    gguf->files_.push_back(*std::move(more));
+  }
+  const int64_t tensors = gguf->integer("split.tensors.count").value_or(static_cast<int64_t>(names.size()));
+  if (tensors != static_cast<int64_t>(names.size())) {
+    return invalid_argument(absl::StrCat(path, ": its parts have ", names.size(), " tensors, not ", tensors));
+  }
   return gguf;
 }
 
 Result<Gguf> Gguf::parse(std::span<const std::byte> bytes) {
+  Result<Gguf> gguf = parse_part(bytes);
+  if (gguf.ok() && gguf->integer("split.count").value_or(1) > 1) return invalid_argument("a part of a model: use open");
+  return gguf;
+}
+
+Result<Gguf> Gguf::parse_part(std::span<const std::byte> bytes) {
   Reader in(bytes);
   Gguf gguf;
   if (in.get<uint32_t>("the first word") != 0x46554747u) in.fail("not a GGUF file: it does not begin with \"GGUF\"");
@@ -238,6 +274,61 @@ const GgufEntry* Gguf::metadata(std::string_view key) const {
   const auto found = std::find_if(metadata_.begin(), metadata_.end(), [&](const GgufEntry& e) { return e.key == key; });
   return found == metadata_.end() ? nullptr : &*found;
 }
+
+namespace {
+
+std::optional<int64_t> integer_of(const GgufValue& value) {
+  if (const auto* const whole = std::get_if<int64_t>(&value)) return *whole;
+  const auto* const natural = std::get_if<uint64_t>(&value);
+  if (natural == nullptr || *natural > static_cast<uint64_t>(INT64_MAX)) return std::nullopt;
+  return static_cast<int64_t>(*natural);
+}
+std::optional<double> number_of(const GgufValue& value) {
+  if (const auto* const real = std::get_if<double>(&value)) return *real;
+  if (const auto* const natural = std::get_if<uint64_t>(&value)) return static_cast<double>(*natural);
+  const std::optional<int64_t> whole = integer_of(value);
+  return whole ? std::optional(static_cast<double>(*whole)) : std::nullopt;
+}
+std::optional<bool> flag_of(const GgufValue& value) {
+  const auto* const flag = std::get_if<bool>(&value);
+  return flag == nullptr ? std::nullopt : std::optional(*flag);
+}
+std::optional<std::string_view> text_of(const GgufValue& value) {
+  const auto* const text = std::get_if<std::string_view>(&value);
+  return text == nullptr ? std::nullopt : std::optional(*text);
+}
+template <typename Convert>
+auto one_of(const GgufEntry* entry, const Convert& convert) -> decltype(convert(GgufValue())) {
+  return entry == nullptr || entry->is_array ? std::nullopt : convert(entry->values[0]);
+}
+template <typename T, typename Convert>
+std::optional<std::vector<T>> all_of(const GgufEntry* entry, const Convert& convert) {
+  if (entry == nullptr) return std::nullopt;
+  std::vector<T> values;
+  for (const GgufValue& value : entry->values) {
+    const std::optional<T> converted = convert(value);
+    if (!converted) return std::nullopt;
+    values.push_back(*converted);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::optional<int64_t> Gguf::integer(std::string_view key) const { return one_of(metadata(key), integer_of); }
+std::optional<double> Gguf::number(std::string_view key) const { return one_of(metadata(key), number_of); }
+std::optional<bool> Gguf::flag(std::string_view key) const { return one_of(metadata(key), flag_of); }
+std::optional<std::string_view> Gguf::text(std::string_view key) const { return one_of(metadata(key), text_of); }
+std::optional<std::vector<int64_t>> Gguf::integers(std::string_view key) const {
+  return all_of<int64_t>(metadata(key), integer_of);
+}
+std::optional<std::vector<double>> Gguf::numbers(std::string_view key) const {
+  return all_of<double>(metadata(key), number_of);
+}
+std::optional<std::vector<std::string_view>> Gguf::texts(std::string_view key) const {
+  return all_of<std::string_view>(metadata(key), text_of);
+}
+
 const GgufTensor* Gguf::find(std::string_view name) const {
   const auto found =
       std::find_if(tensors_.begin(), tensors_.end(), [&](const GgufTensor& t) { return t.name == name; });

@@ -3,11 +3,13 @@
 //   Result<Gguf> file = Gguf::open("model.gguf");
 //   if (!file.ok()) return file.status();                       // says what is wrong with the file, and where
 //   const GgufTensor* w = file->find("blk.0.attn_q.weight");
-//   const GgufEntry* name = file->metadata("general.architecture");
+//   std::string_view name = file->text("general.architecture").value_or("");
+//   int64_t width = file->integer("llama.embedding_length").value_or(0);
 //
 // Versions 2 and 3, little-endian. The file is mapped, not read: a tensor's bytes are touched when they are uploaded.
 // Everything is checked before anything is used: counts, types, alignment, names only once, tensors inside the file
-// that do not overlap. Files in several parts are not joined.
+// that do not overlap. Of a file in several parts (model-00001-of-00003.gguf) the first is opened, and the others with
+// it; the metadata are those of the first.
 #ifndef RLXGPU_LOAD_GGUF_H_
 #define RLXGPU_LOAD_GGUF_H_
 
@@ -51,11 +53,23 @@ class Gguf {
   int version() const { return version_; }
   std::span<const GgufEntry> metadata() const { return metadata_; }  // in the file's order
   const GgufEntry* metadata(std::string_view key) const;             // null when there is none
-  std::span<const GgufTensor> tensors() const { return tensors_; }   // in the file's order
-  const GgufTensor* find(std::string_view name) const;               // null when there is none
+  // The value of a key, if there is one of that kind, whatever its width in the file. A scalar counts as an array of
+  // one.
+  std::optional<int64_t> integer(std::string_view key) const;
+  std::optional<double> number(std::string_view key) const;  // integers, too
+  std::optional<bool> flag(std::string_view key) const;
+  std::optional<std::string_view> text(std::string_view key) const;
+  std::optional<std::vector<int64_t>> integers(std::string_view key) const;
+  std::optional<std::vector<double>> numbers(std::string_view key) const;
+  std::optional<std::vector<std::string_view>> texts(std::string_view key) const;
+
+  std::span<const GgufTensor> tensors() const { return tensors_; }  // in the file's order
+  const GgufTensor* find(std::string_view name) const;              // null when there is none
 
  private:
-  std::optional<MappedFile> file_;
+  static Result<Gguf> parse_part(std::span<const std::byte> bytes);
+
+  std::vector<MappedFile> files_;
   int version_ = 0;
   std::vector<GgufEntry> metadata_;
   std::vector<GgufTensor> tensors_;

@@ -36,6 +36,8 @@ Result<DeviceTensor> NamedTensors::add(std::string_view name, DType dtype, const
   return *std::move(added);
 }
 
+bool NamedTensors::has(std::string_view name) const { return store_ && store_->is_set(name); }
+
 void NamedTensors::reserve(uint64_t bytes) const {
   if (store_) store_->reserve(bytes);
 }

@@ -41,6 +41,7 @@ class NamedTensors {
   Result<DeviceTensor> tensor(std::string_view name) const;
   // The same, made when there is none of this name: to be filled on the device. It counts as set.
   Result<DeviceTensor> add(std::string_view name, DType dtype, const Shape& shape) const;
+  bool has(std::string_view name) const;  // it was set or added
   // Of tensors that will be set soon, each rounded up to 256: buffers are then made for that much, and no more.
   void reserve(uint64_t bytes) const;
 

@@ -3,6 +3,7 @@
 //   Blocks w = block_param(g, "w", Storage::q4_k, n, k);       // n rows of k elements, as in GGUF
 //   Tensor y = gelu(matmul(x, w) + b);                         // x: (..., k)   y: (..., n); bias and gelu join it
 //   Tensor e = embedding(block_param(g, "table", Storage::q8_0, vocabulary, width), tokens);
+//   Tensor z = grouped_matmul(rows, block_param(g, "experts", Storage::q4_k, n, k, 8), which);    // matmul/grouped.h
 //
 // The weight is a param of u32 words: the bytes of a file as they are, filled up to a whole word. k is a whole number
 // of blocks. x is f32, f16 or bf16 and gives the result its type; sums are in f32. Neither f16 nor subgroups are
@@ -26,7 +27,8 @@ namespace rlxgpu::core {
 struct Blocks {
   Tensor words;
   Storage storage = Storage::q8_0;
-  int64_t rows = 0, columns = 0;
+  int64_t rows = 0, columns = 0;  // of a matrix
+  int64_t experts = 1;            // matrices
 };
 
 namespace blocks {
@@ -36,6 +38,9 @@ inline constexpr KernelFile kFewRowsFile(
 );
 inline constexpr KernelFile kTiledFile(
 #include "rlxgpu/kernels/blocks/tiled.wgsl"
+);
+inline constexpr KernelFile kGroupedFile(
+#include "rlxgpu/kernels/blocks/grouped.wgsl"
 );
 inline constexpr KernelFile kRowsFile(
 #include "rlxgpu/kernels/blocks/rows.wgsl"
@@ -139,6 +144,50 @@ inline void matmul_reference(reference::Call& call) {
   }
 }
 
+constexpr void infer_grouped(Infer& infer) {
+  const Shape &x = infer.shape(0), &expert = infer.shape(2);
+  if (!is_float(infer.dtype(0))) return infer.fail("packed weights are multiplied with floats");
+  if (infer.dtype(2) != i32 && infer.dtype(2) != u32) return infer.fail("experts are named by i32 or u32");
+  if (x.rank() != 2 || expert.rank() != 1) return infer.fail("needs a matrix, matrices, and a number for each row");
+  if (x[1] != infer.attr(2) || x.symbol(1) >= 0) {
+    return infer.fail("inner dimensions differ (", x[1], " vs rows of ", infer.attr(2), ")");
+  }
+  if (!(x.dim(0) == expert.dim(0))) return infer.fail(x[0], " rows, but ", expert[0], " experts of rows");
+  infer.result(infer.dtype(0), {x.dim(0), Dim(infer.attr(1))});
+}
+constexpr void emit_grouped(Emit& e) {
+  const Sizes s = sizes_of(e.call());
+  constexpr int64_t kEach = 4;
+  const int64_t groups = e.call().operand(0).shape[0] * ceil_div(s.n, kEach);
+  if (groups == 0) return;
+  const FoldedGrid grid = fold_grid(groups, e.target().max_groups);
+  Dispatch dispatch = e.dispatch(kGroupedFile);
+  give_blocks(e, dispatch, s, 1);
+  dispatch.number("kEach", kEach)
+      .number("kN", s.n)
+      .number("kExperts", e.attr(3))
+      .number("kGroups", groups)
+      .number("kGridRow", grid.row)
+      .input("x", e.operand(0))
+      .input("expert", e.operand(2))
+      .output("y", e.result())
+      .grid(grid.row, grid.rows);
+}
+inline constexpr Variant kGroupedVariants[] = {{"rows", nullptr, emit_grouped}};
+
+inline void grouped_reference(reference::Call& call) {
+  const Sizes s = sizes_of(call);
+  const reference::Array &x = call.operand(0), &expert = call.operand(2);
+  for (int64_t m = 0; m < expert.count(); ++m) {
+    if (expert[m] < 0 || expert[m] >= static_cast<double>(call.attr(3))) continue;  // zeros
+    for (int64_t n = 0; n < s.n; ++n) {
+      const std::vector<float> row = decoded_row(call.operand(1), s, static_cast<int64_t>(expert[m]) * s.n + n);
+      double& y = call.result()[m * s.n + n];
+      for (int64_t k = 0; k < s.k; ++k) y += x[m * s.k + k] * static_cast<double>(row[static_cast<size_t>(k)]);
+    }
+  }
+}
+
 constexpr void infer_embedding(Infer& infer) {
   if (!is_index(infer.dtype(0))) return infer.fail("tokens are i32 or u32, not ", name_of(infer.dtype(0)));
   Shape to = infer.shape(0);
@@ -183,6 +232,15 @@ inline constexpr OpDef kBlockMatmul{
     .cost = blocks::matmul_cost,
     .reference = blocks::matmul_reference,
 };
+inline constexpr OpDef kBlockGroupedMatmul{
+    .name = "block_grouped_matmul",
+    .infer = blocks::infer_grouped,
+    .variants = blocks::kGroupedVariants,
+    .absorbs = 1u << 2,
+    .absorbs_after = true,
+    .cost = blocks::matmul_cost,
+    .reference = blocks::grouped_reference,
+};
 inline constexpr OpDef kBlockEmbedding{
     .name = "block_embedding",
     .infer = blocks::infer_embedding,
@@ -193,19 +251,31 @@ inline constexpr OpDef kBlockEmbedding{
 };
 
 constexpr Blocks block_param(Builder& g, std::string_view name, Storage storage, int64_t rows, int64_t columns,
-                             Site site = std::source_location::current()) {
+                             int64_t experts, Site site = std::source_location::current()) {
   const Codec& codec = codec_of(storage);
-  if (rows <= 0 || columns <= 0 || columns % codec.elements != 0 || rows > (int64_t{1} << 32) / columns) {
+  const bool right = rows > 0 && columns > 0 && experts > 0 && columns % codec.elements == 0;
+  if (!right || rows > (int64_t{1} << 32) / columns || experts > (int64_t{1} << 32) / (rows * columns)) {
     g.fail(site, "block_param(\"", name, "\", ", codec.name, ", ", rows, ", ", columns,
            "): rows are one or more whole blocks of ", codec.elements, ", 4 GiB of elements at most");
-    return {{&g, -1}, storage, rows, columns};
+    return {{&g, -1}, storage, rows, columns, experts};
   }
-  return {g.param(name, u32, {blocks::words_of(storage, rows, columns)}, site), storage, rows, columns};
+  const int64_t words = blocks::words_of(storage, experts * rows, columns);
+  return {g.param(name, u32, {words}, site), storage, rows, columns, experts};
+}
+constexpr Blocks block_param(Builder& g, std::string_view name, Storage storage, int64_t rows, int64_t columns,
+                             Site site = std::source_location::current()) {
+  return block_param(g, name, storage, rows, columns, 1, site);
 }
 
 // x times the transpose of w: a row of w for each column of the result.
 constexpr Tensor matmul(Tensor x, const Blocks& w, Site site = std::source_location::current()) {
   return apply(kBlockMatmul, {x, w.words}, {static_cast<int64_t>(w.storage), w.rows, w.columns}, site.as("matmul"));
+}
+
+// Row r of x times the transpose of matrix expert[r] of w; zeros where there is no such matrix.
+constexpr Tensor grouped_matmul(Tensor x, const Blocks& w, Tensor expert, Site site = std::source_location::current()) {
+  return apply(kBlockGroupedMatmul, {x, w.words, expert},
+               {static_cast<int64_t>(w.storage), w.rows, w.columns, w.experts}, site.as("grouped_matmul"));
 }
 
 // The rows of a packed table that the tokens name, in f32. A token that is not in the table is taken as the nearest
@@ -218,7 +288,7 @@ constexpr Tensor embedding(const Blocks& table, Tensor tokens, Site site = std::
 }  // namespace rlxgpu::core
 
 namespace rlxgpu {
-using core::Blocks, core::block_param, core::embedding, core::matmul;
+using core::Blocks, core::block_param, core::embedding, core::grouped_matmul, core::matmul;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_BLOCKS_BLOCKS_H_

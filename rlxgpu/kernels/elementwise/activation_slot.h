@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <string_view>
 
 #include "rlxgpu/graph/op.h"
@@ -15,12 +16,15 @@
 
 namespace rlxgpu::core {
 
-enum class Activation : uint8_t { none, gelu, silu };
+enum class Activation : uint8_t { none, gelu, silu, gelu_tanh };
 
 constexpr std::string_view act_text(Activation activation) {
   switch (activation) {
     case Activation::gelu:
       return "fn act(v : f32) -> f32 { return rlx_gelu(v); }";
+    case Activation::gelu_tanh:
+      return "fn act(v : f32) -> f32 {\n"
+             "  return v / (1.0f + rlx_exp(v * (-1.59576912f - 0.0713548163f * (v * v))));\n}";
     case Activation::silu:
       return "fn act(v : f32) -> f32 { return v / (1.0f + rlx_exp(-v)); }";
     default:
@@ -37,6 +41,8 @@ constexpr Functions act_functions(Activation activation) {
 // What it means.
 inline double activated(Activation activation, double v) {
   if (activation == Activation::gelu) return 0.5 * v * (1 + std::erf(v / std::sqrt(2.0)));
+  if (activation == Activation::gelu_tanh)
+    return v / (1 + std::exp(-2 * std::sqrt(2 / std::numbers::pi) * (v + 0.044715 * v * v * v)));
   return activation == Activation::silu ? v / (1 + std::exp(-v)) : v;
 }
 

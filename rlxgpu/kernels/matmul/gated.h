@@ -68,6 +68,10 @@ constexpr std::string_view vector_gate(Activation activation) {
     case Activation::gelu:
       return "fn gate(s : vec4f, up : vec4f) -> vec4f {\n"
              "  return vec4f(rlx_gelu(s.x), rlx_gelu(s.y), rlx_gelu(s.z), rlx_gelu(s.w)) * up;\n}";
+    case Activation::gelu_tanh:
+      return "fn gate(s : vec4f, up : vec4f) -> vec4f {\n"
+             "  let t = s * (-1.59576912f - 0.0713548163f * (s * s));\n"
+             "  return s / (1.0f + vec4f(rlx_exp(t.x), rlx_exp(t.y), rlx_exp(t.z), rlx_exp(t.w))) * up;\n}";
     case Activation::silu:
       return "fn gate(s : vec4f, up : vec4f) -> vec4f {\n"
              "  return s / (1.0f + vec4f(rlx_exp(-s.x), rlx_exp(-s.y), rlx_exp(-s.z), rlx_exp(-s.w))) * up;\n}";
@@ -79,6 +83,9 @@ constexpr std::string_view gate_text(Activation activation) {
   switch (activation) {
     case Activation::gelu:
       return "fn gate(sum : f32, up : f32) -> f32 { return rlx_gelu(sum) * up; }";
+    case Activation::gelu_tanh:
+      return "fn gate(sum : f32, up : f32) -> f32 {\n"
+             "  return sum / (1.0f + rlx_exp(sum * (-1.59576912f - 0.0713548163f * (sum * sum)))) * up;\n}";
     case Activation::silu:
       return "fn gate(sum : f32, up : f32) -> f32 { return sum / (1.0f + rlx_exp(-sum)) * up; }";
     default:
