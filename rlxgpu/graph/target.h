@@ -14,6 +14,36 @@ namespace rlxgpu::core {
 
 enum class AdapterClass : uint8_t { unknown, discrete, integrated, software };
 
+// Who made the GPU, and which instructions it has, where that is known (targets.h).
+enum class Vendor : uint8_t { unknown, amd, apple, arm, intel, nvidia, qualcomm };
+enum class Architecture : uint8_t {
+  unknown,
+  gcn4,
+  gcn5,
+  rdna1,
+  rdna2,
+  rdna3,
+  rdna4,
+  apple,
+  bifrost,
+  valhall,
+  gen9,
+  xe_lp,
+  xe_hpg,
+  xe_lpg,
+  xe2,
+  xe3,
+  pascal,
+  volta,
+  turing,
+  ampere,
+  ada,
+  blackwell,
+  adreno6,
+  adreno7,
+  adreno8,
+};
+
 // One shape of the matrix units: result [m, n] += left [m, k] x right [k, n].
 struct MatrixShape {
   DType operand = DType::f16, result = DType::f32;
@@ -27,8 +57,14 @@ struct Target {
   bool subgroups = false;
   bool subgroup_size_control = false;
   uint32_t subgroup_min = 0, subgroup_max = 0;
-  MatrixShape matrix[8] = {};
+  MatrixShape matrix[32] = {};  // Ampere's driver lists the most, 14
   uint32_t matrix_count = 0;
+
+  // What makes one kernel better than another there, and no kernel wrong: covers() does not ask for it.
+  Vendor vendor = Vendor::unknown;
+  Architecture architecture = Architecture::unknown;
+  uint16_t units = 0;  // that hold workgroups: compute units, multiprocessors, cores; 0: not known
+  bool dot4 = false;   // dot4I8Packed and dot4U8Packed are instructions there, not a dozen of them
 
   uint32_t max_storage_buffers = 8;
   uint32_t max_invocations = 256;
@@ -43,7 +79,8 @@ struct Target {
   // A program planned for `need` runs here.
   constexpr bool covers(const Target& need) const {
     if (need.shader_f16 && !shader_f16) return false;
-    if (need.subgroups && !(subgroups && subgroup_min >= need.subgroup_min && subgroup_max <= need.subgroup_max)) return false;
+    if (need.subgroups && !(subgroups && subgroup_min >= need.subgroup_min && subgroup_max <= need.subgroup_max))
+      return false;
     if (need.subgroup_size_control && !subgroup_size_control) return false;
     for (uint32_t i = 0; i < need.matrix_count; ++i) {
       bool found = false;

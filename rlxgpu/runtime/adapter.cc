@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "dawn/native/DawnNative.h"
+#include "rlxgpu/graph/targets.h"
 #include "rlxgpu/runtime/calibration.h"
 #include "rlxgpu/runtime/device_state.h"
 #include "rlxgpu/runtime/switches.h"
@@ -117,11 +118,14 @@ AdapterInfo describe(const Source& source, const wgpu::AdapterInfo& info,
     target.subgroup_min = info.subgroupMinSize;
     target.subgroup_max = info.subgroupMaxSize;
   }
-  for (size_t i = 0; has_matrices && i < matrices.configCount && target.matrix_count < std::size(target.matrix); ++i) {
+  for (size_t i = 0; has_matrices && i < matrices.configCount; ++i) {
     const wgpu::SubgroupMatrixConfig& config = matrices.configs[i];
-    target.matrix[target.matrix_count++] = {
-        dtype_of_component(config.componentType), dtype_of_component(config.resultComponentType),
-        static_cast<uint8_t>(config.M), static_cast<uint8_t>(config.N), static_cast<uint8_t>(config.K)};
+    const MatrixShape shape = {dtype_of_component(config.componentType), dtype_of_component(config.resultComponentType),
+                               static_cast<uint8_t>(config.M), static_cast<uint8_t>(config.N),
+                               static_cast<uint8_t>(config.K)};
+    MatrixShape* const end = target.matrix + target.matrix_count;
+    if (std::find(target.matrix, end, shape) != end || target.matrix_count == std::size(target.matrix)) continue;
+    target.matrix[target.matrix_count++] = shape;
   }
   wgpu::Limits limits{};
   source.GetLimits(&limits);
@@ -133,6 +137,7 @@ AdapterInfo describe(const Source& source, const wgpu::AdapterInfo& info,
   target.offset_alignment = limits.minStorageBufferOffsetAlignment;
   target.max_binding_bytes = limits.maxStorageBufferBindingSize;
   result.max_buffer_bytes = limits.maxBufferSize;
+  identify({result.vendor, result.architecture, result.name, info.deviceID}, target);
   return result;
 }
 

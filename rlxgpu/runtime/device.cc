@@ -491,7 +491,10 @@ Result<Device> open_device(const DeviceOptions& options) {
   state->device.SetLoggingCallback(internal::on_log, state.get());  // without one, Dawn writes to stderr
   state->timestamps = state->adapter.timestamps;
   if (options.portable) {
-    state->target.adapter_class = state->adapter.target.adapter_class;
+    const Target& all = state->adapter.target;  // what prefers one kernel to another stays
+    state->target.adapter_class = all.adapter_class;
+    state->target.vendor = all.vendor, state->target.architecture = all.architecture;
+    state->target.units = all.units, state->target.dot4 = all.dot4;
   } else {
     state->target = state->adapter.target;
     state->max_buffer_bytes = state->adapter.max_buffer_bytes;

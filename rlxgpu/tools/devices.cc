@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
+#include "rlxgpu/graph/targets.h"
 #include "rlxgpu/runtime/adapter.h"
 #include "rlxgpu/runtime/calibration.h"
 
@@ -29,6 +30,14 @@ std::string size_text(uint64_t bytes) {
 
 std::string matrix_text(const MatrixShape& shape) {
   return absl::StrCat(name_of(shape.operand), "->", name_of(shape.result), " ", shape.m, "x", shape.n, "x", shape.k);
+}
+
+// "rdna3, 96 units"
+std::string architecture_text(const Target& target) {
+  std::string text(name_of(target.architecture));
+  if (target.units != 0) absl::StrAppend(&text, ", ", target.units, " units");
+  if (target.dot4) text += ", dot products of bytes";
+  return text;
 }
 
 std::vector<MatrixShape> matrices_of(const Target& target) {
@@ -82,6 +91,7 @@ std::vector<std::pair<std::string, std::string>> rows_of(const AdapterInfo& adap
   return {
       {"backend", std::string(name_of(adapter.backend))},
       {"kind", std::string(name_of(target.adapter_class))},
+      {"architecture", architecture_text(target)},
       {"driver", adapter.driver},
       {"features", features_text(adapter)},
       {"subgroup size", subgroups},
@@ -115,6 +125,9 @@ ordered_json json_of(const AdapterInfo& adapter) {
       {"driver", adapter.driver},
       {"backend", name_of(adapter.backend)},
       {"kind", name_of(target.adapter_class)},
+      {"kernels_for", name_of(target.architecture)},
+      {"units", target.units},
+      {"dot4", target.dot4},
       {"f16", target.shader_f16},
       {"timestamps", adapter.timestamps},
       {"subgroups", target.subgroups},

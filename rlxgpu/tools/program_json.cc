@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/compile/check.h"
+#include "rlxgpu/graph/targets.h"
 
 namespace rlxgpu::core::tools {
 namespace {
@@ -15,6 +16,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kVersion = 1;
 constexpr std::string_view kRoles[] = {"input", "output", "param", "state", "constant", "scratch"};
 constexpr std::string_view kClasses[] = {"unknown", "discrete", "integrated", "software"};
+constexpr std::string_view kVendors[] = {"unknown", "amd", "apple", "arm", "intel", "nvidia", "qualcomm"};
 
 // --- writing
 
@@ -31,6 +33,10 @@ Json target_json(const Target& target) {
                       {"k", shape.k}});
   }
   return {{"adapter_class", text_of(kClasses[static_cast<int>(target.adapter_class)])},
+          {"vendor", text_of(kVendors[static_cast<int>(target.vendor)])},
+          {"architecture", text_of(name_of(target.architecture))},
+          {"units", target.units},
+          {"dot4", target.dot4},
           {"shader_f16", target.shader_f16},
           {"subgroups", target.subgroups},
           {"subgroup_size_control", target.subgroup_size_control},
@@ -112,6 +118,11 @@ int32_t index_from(const Json& json, size_t count, std::string_view list) {
 Target target_from(const Json& json) {
   Target target;
   target.adapter_class = static_cast<AdapterClass>(index_in(kClasses, json.at("adapter_class"), "adapter class"));
+  // Programs written before these were known lack them.
+  if (json.contains("vendor")) target.vendor = static_cast<Vendor>(index_in(kVendors, json.at("vendor"), "vendor"));
+  target.architecture = architecture_named(json.value("architecture", "unknown"));
+  target.units = json.value("units", target.units);
+  target.dot4 = json.value("dot4", target.dot4);
   json.at("shader_f16").get_to(target.shader_f16);
   json.at("subgroups").get_to(target.subgroups);
   json.at("subgroup_size_control").get_to(target.subgroup_size_control);
@@ -262,7 +273,8 @@ std::vector<uint32_t> words_of(const ProgramView& program, const BufferDecl& buf
 
 Json to_json(const ProgramView& program, std::span<const std::string_view> kernels) {
   Json json = {{"rlxgpu", kVersion}, {"target", target_json(program.target)}};
-  for (const char* list : {"buffers", "tensors", "ports", "scalars", "kernels", "steps", "constants"}) json[list] = Json::array();
+  for (const char* list : {"buffers", "tensors", "ports", "scalars", "kernels", "steps", "constants"})
+    json[list] = Json::array();
   for (const BufferDecl& buffer : program.buffers) {
     Json entry = {{"role", text_of(kRoles[static_cast<int>(buffer.role)])}, {"bytes", buffer.bytes}};
     if (buffer.role == BufferRole::constant) {
