@@ -16,7 +16,7 @@
 
 #include "rlxgpu/graph/target.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 // --- what follows from the architecture --------------------------------------------------------------------------
 
@@ -300,6 +300,11 @@ constexpr const NamedTarget* find_target(std::string_view name) {
   return nullptr;
 }
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::find_target;
+using core::NamedTarget;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_GRAPH_TARGETS_H_

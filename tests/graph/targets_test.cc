@@ -6,7 +6,7 @@
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 constexpr Target adapter(AdapterClass adapter_class, uint32_t subgroup_min) {
@@ -121,4 +121,4 @@ TEST_CASE("what an architecture is called in programs is read back", "[targets]"
 }
 
 }  // namespace
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
