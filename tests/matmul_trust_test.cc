@@ -59,10 +59,13 @@ constexpr void transposed_plain_emit(Emit& e) {
       .grid(ceil_div(count, 64));
 }
 
+constexpr ParameterRules kUnitsParameters = {subgroup_matrix::kParameters, subgroup_matrix::defaults,
+                                             subgroup_matrix::valid};
 constexpr Variant kSuspects[] = {
-    {"transposed_units", matmul_subgroup_matrix_accepts, transposed_units_emit, nullptr, matmul_probe},
+    {"transposed_units", matmul_subgroup_matrix_accepts, transposed_units_emit, nullptr, matmul_probe,
+     kUnitsParameters},
     {"transposed_plain", nullptr, transposed_plain_emit, nullptr, matmul_probe},
-    {"units", matmul_subgroup_matrix_accepts, matmul_subgroup_matrix_emit, nullptr, matmul_probe},
+    {"units", matmul_subgroup_matrix_accepts, matmul_subgroup_matrix_emit, nullptr, matmul_probe, kUnitsParameters},
     {"plain", nullptr, matmul_plain_emit},
 };
 constexpr OpDef kSuspect{

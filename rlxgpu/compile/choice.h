@@ -1,6 +1,8 @@
-// Choice and Chooser: who decides between the variants of a kernel op, when not the op's own order.
+// Choice and Chooser: who decides between the variants of a kernel op, when not the op's own order, and with which
+// parameters (graph/parameter.h).
 //
-//   options.choices = {{{"matmul", "tiled"}}};             // of every matmul that the variant accepts
+//   options.choices = {{{"matmul", "tiled"}}};                // of every matmul that the variant accepts
+//   options.choices = {{{"matmul", "tiled{rows_each=2}"}}};   // with this value, where it is valid; others by default
 //   options.chooser = {choose_measured, &measurements};   // of one call at a time
 //
 // A chooser is asked once for each group of nodes unlike all before it (equal_groups.h): its answer may depend on
@@ -18,17 +20,32 @@
 
 namespace rlxgpu::core {
 
-// Use this variant of that op wherever it is accepted.
+// Use this variant of that op, with these values of its parameters, wherever both are accepted.
 struct Choice {
   std::string_view op, variant;
 };
 
 struct Chooser {
   // `accepted`: the variants that accept the call, one at least: the preferred one, then the others in the op's order.
-  // Returns the index of one of them; anything else means the first.
-  int (*choose)(void* context, const Call& call, std::span<const Variant* const> accepted) = nullptr;
+  // Returns the index of one of them; anything else means the first. Values of its parameters go to `given`; when they
+  // are not valid for the call, they are the defaults.
+  int (*choose)(void* context, const Call& call, std::span<const Variant* const> accepted,
+                ParameterValues& given) = nullptr;
   void* context = nullptr;
 };
+
+// All parameters of the variant for the call: those that are not given get their defaults. False when a value is out of
+// range or the variant does not take them together.
+constexpr bool complete_parameters(const Variant& variant, const Call& call, const Target& target,
+                                   ParameterValues& values) {
+  Parameters p(variant.parameters.list, values);
+  if (variant.parameters.defaults != nullptr) variant.parameters.defaults(call, target, p);
+  values = p.values();
+  for (size_t i = 0; i < p.declared().size(); ++i) {
+    if (!p.declared()[i].contains(values.value[i])) return false;
+  }
+  return p.unknown().empty() && (variant.parameters.valid == nullptr || variant.parameters.valid(call, target, p));
+}
 
 // What a call is, as one line: "matmul f32[8,64] f32[64,16]:(1,64) -> f32[8,16]". Equal lines mean that one
 // variant's kernels cost the same. Strides are those of operands that are read where they are and not dense; {...} are

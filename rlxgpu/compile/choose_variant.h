@@ -1,5 +1,6 @@
-// Which variant of a kernel op computes a call: of those that accept it the first that prefers it, unless a choice or a
-// chooser says otherwise (choice.h), and never one that is known to be wrong on the device.
+// Which variant of a kernel op computes a call, and with which parameters: of those that accept it the first that
+// prefers it, with its defaults, unless a choice or a chooser says otherwise (choice.h), and never one that is known to
+// be wrong on the device.
 #ifndef RLXGPU_COMPILE_CHOOSE_VARIANT_H_
 #define RLXGPU_COMPILE_CHOOSE_VARIANT_H_
 
@@ -36,16 +37,34 @@ constexpr void put_preferred_first(const Call& call, const Target& target, Vec<c
   }
 }
 
+struct Chosen {
+  const Variant* variant = nullptr;
+  ParameterValues parameters = {};  // all of them
+};
+
 // The first of them, unless the chooser or a choice says otherwise.
-constexpr const Variant* best_of(const Call& call, const Vec<const Variant*>& accepted, const VariantChoice& choice) {
-  const Variant* best = accepted.empty() ? nullptr : accepted[0];
-  if (choice.chooser.choose != nullptr && accepted.size() > 1) {
-    const int index = choice.chooser.choose(choice.chooser.context, call, span_of(accepted));
-    if (index > 0 && static_cast<size_t>(index) < accepted.size()) best = accepted[static_cast<size_t>(index)];
+constexpr Chosen best_of(Lowering& lowering, const Call& call, const Vec<const Variant*>& accepted,
+                         const VariantChoice& choice) {
+  const Target& target = lowering.target();
+  Chosen best = {accepted.empty() ? nullptr : accepted[0], {}};
+  if (choice.chooser.choose != nullptr && !accepted.empty()) {
+    ParameterValues given;
+    const int index = choice.chooser.choose(choice.chooser.context, call, span_of(accepted), given);
+    if (index > 0 && static_cast<size_t>(index) < accepted.size()) best.variant = accepted[static_cast<size_t>(index)];
+    if (complete_parameters(*best.variant, call, target, given)) best.parameters = given;
   }
   for (const Variant* const variant : accepted) {
     for (const Choice& wanted : choice.choices) {
-      if (wanted.op == call.op->name && wanted.variant == variant->name) best = variant;
+      const VariantName name(wanted.variant);
+      if (wanted.op != call.op->name || name.name != variant->name) continue;
+      Parameters given(variant->parameters.list);
+      Text error;
+      if (!parse_parameters(variant->name, name.parameters, given, error)) {
+        lowering.fail(wanted.op, '/', error);
+        return {};
+      }
+      ParameterValues values = given.values();
+      if (name.parameters.empty() || complete_parameters(*variant, call, target, values)) best = {variant, values};
     }
   }
   return best;
@@ -58,6 +77,28 @@ constexpr bool is_distrusted(const Call& call, const Variant& variant, std::span
   for (const Suspect& wrong : distrusted) {
     if (wrong.op == call.op->name && wrong.variant == variant.name && wrong.call.view() == line.view()) return true;
   }
+  return false;
+}
+
+// The defaults of a variant must be valid: what is wrong with them is said to its author.
+constexpr bool complete_defaults(Lowering& lowering, const Call& call, Chosen& chosen) {
+  if (complete_parameters(*chosen.variant, call, lowering.target(), chosen.parameters)) return true;
+  const ParameterRules& rules = chosen.variant->parameters;
+  Parameters p(rules.list, chosen.parameters);
+  if (rules.defaults != nullptr) rules.defaults(call, lowering.target(), p);
+  Text error;
+  for (size_t i = 0; i < rules.list.size(); ++i) {
+    if (error.empty() && !p.given(rules.list[i].name))
+      error << chosen.variant->name << " has no default of " << rules.list[i].name;
+  }
+  if (error.empty() && !p.unknown().empty()) {
+    error << chosen.variant->name << " declares no parameter " << p.unknown();
+  } else if (error.empty() && check_range(chosen.variant->name, p, error)) {
+    error << chosen.variant->name;
+    append_parameters(error, p);
+    error << " is not valid for this call, and these are its defaults";
+  }
+  lowering.fail(call.op->name, '/', error);
   return false;
 }
 
@@ -92,11 +133,14 @@ constexpr void emit_best_variant(Lowering& lowering, const VariantChoice& choice
     if (!internal::is_distrusted(call, variant, choice.distrusted)) accepted.push_back(&variant);
   }
   internal::put_preferred_first(call, lowering.target(), accepted);
-  const Variant* const chosen = internal::best_of(call, accepted, choice);
-  if (chosen == nullptr) return lowering.fail(node.op->name, ": no kernel variant accepts ", call.operand(0).shape);
-  if (choice.suspects != nullptr && chosen->probe != nullptr) choice.suspects->push_back(suspect_of(call, *chosen));
-  Emit emit(lowering, call, anchor, root, chosen->name);
-  chosen->emit(emit);
+  internal::Chosen chosen = internal::best_of(lowering, call, accepted, choice);
+  if (chosen.variant == nullptr)
+    return lowering.fail(node.op->name, ": no kernel variant accepts ", call.operand(0).shape);
+  if (!internal::complete_defaults(lowering, call, chosen)) return;
+  if (choice.suspects != nullptr && chosen.variant->probe != nullptr)
+    choice.suspects->push_back(suspect_of(call, *chosen.variant));
+  Emit emit(lowering, call, anchor, root, *chosen.variant, chosen.parameters);
+  chosen.variant->emit(emit);
 }
 
 }  // namespace rlxgpu::core

@@ -8,6 +8,9 @@
 //         .grid(rows);
 //   }
 //
+// What decides how fast a variant is, and not what it computes, is no constant of its emit function but a parameter:
+// e.parameter("rows") (graph/parameter.h tells how a variant declares it).
+//
 // Several dispatches run in the order they are emitted and hand values on through e.scratch(). Every
 // parameter, flag and block of a kernel file must be given, and nothing that it does not have;
 // otherwise lowering stops with an error. A //#raw block binds the buffer itself: e.view(k) tells
@@ -29,12 +32,24 @@ namespace rlxgpu::core {
 
 class Emit {
  public:
-  constexpr Emit(Lowering& lowering, const Call& call, int32_t node, int32_t root, std::string_view variant)
-      : lowering_(lowering), call_(call), node_(node), root_(root), variant_(variant) {}
+  constexpr Emit(Lowering& lowering, const Call& call, int32_t node, int32_t root, const Variant& variant,
+                 const ParameterValues& parameters)
+      : lowering_(lowering),
+        call_(call),
+        node_(node),
+        root_(root),
+        variant_(variant.name),
+        parameters_(variant.parameters.list, parameters) {}
 
   constexpr const Call& call() const { return call_; }
   constexpr const Target& target() const { return lowering_.target(); }
   constexpr int64_t attr(int i) const { return call_.attr(i); }
+  // The value of one of the variant's parameters (graph/parameter.h), given or by default.
+  constexpr int64_t parameter(std::string_view name) const {
+    if (!parameters_.has(name)) lowering_.fail(call_.op->name, '/', variant_, " declares no parameter ", name);
+    return parameters_[name];
+  }
+  constexpr const Parameters& parameters() const { return parameters_; }
 
   constexpr Ref operand(int k) const { return {Ref::Kind::value, lowering_.operand(node_, k)}; }
   constexpr Ref result(int k = 0) const { return {Ref::Kind::result, k}; }
@@ -62,6 +77,7 @@ class Emit {
   const Call& call_;
   int32_t node_, root_;
   std::string_view variant_;
+  Parameters parameters_;
 };
 
 // WGSL functions that an epilogue calls.

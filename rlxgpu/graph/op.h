@@ -20,15 +20,16 @@
 
 #include "rlxgpu/base/span.h"
 #include "rlxgpu/graph/graph.h"
+#include "rlxgpu/graph/parameter.h"
 #include "rlxgpu/graph/target.h"
 
 namespace rlxgpu::core {
 
 class Builder;  // builder.h
 class Infer;    // builder.h
-class At;     // wgsl/at.h
-class Emit;   // compile/emit.h
-class Fold;   // compile/fold.h
+class At;       // wgsl/at.h
+class Emit;     // compile/emit.h
+class Fold;     // compile/fold.h
 namespace reference {
 struct Call;  // reference/call.h
 }
@@ -42,11 +43,13 @@ struct View {
   Strides strides;
   constexpr bool operator==(const View&) const = default;
 };
-// All elements of the shape one after another, from the buffer's beginning. (A step along an extent of 1 is never taken.)
+// All elements of the shape one after another, from the buffer's beginning. (A step along an extent of 1 is never
+// taken.)
 constexpr bool is_dense(const View& view, const Shape& shape) {
   const Strides dense = dense_strides(shape);
   bool same = view.offset == 0;
-  for (int axis = 0; axis < shape.rank(); ++axis) same = same && (shape[axis] == 1 || view.strides[axis] == dense[axis]);
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    same = same && (shape[axis] == 1 || view.strides[axis] == dense[axis]);
   return same;
 }
 
@@ -62,6 +65,11 @@ struct Call {
 
   constexpr const TensorType& operand(int k) const { return *operand_types[static_cast<size_t>(k)]; }
   constexpr const TensorType& result(int k = 0) const { return *result_types[static_cast<size_t>(k)]; }
+  // Where operand k's elements are: as they lie in its own buffer, when they have no place yet.
+  constexpr View view(int k) const {
+    const View* const known = operand_views[static_cast<size_t>(k)];
+    return known != nullptr ? *known : View{0, dense_strides(operand(k).shape)};
+  }
   constexpr int64_t attr(int i) const { return attrs[static_cast<size_t>(i)]; }
   constexpr float attr_float(int i) const { return std::bit_cast<float>(static_cast<uint32_t>(attr(i))); }
 };
@@ -69,7 +77,7 @@ struct Call {
 constexpr int64_t attr_of(float value) { return std::bit_cast<uint32_t>(value); }
 
 struct Variant {
-  std::string_view name;  // in labels, benchmarks and the tuner's file
+  std::string_view name;                                  // in labels, benchmarks and the tuner's file
   bool (*accepts)(const Call&, const Target&) = nullptr;  // whether it can do the call; null: always
   void (*emit)(Emit&) = nullptr;
   bool (*prefers)(const Call&, const Target&) = nullptr;  // whether it is good at a call that it accepts; null: always
@@ -77,6 +85,7 @@ struct Variant {
   // call, whose results are exact. Before runtime uses the variant, once for each device, it must give what the op's
   // reference gives (runtime/trust.h). Null: trusted.
   void (*probe)(Builder&, const Call&) = nullptr;
+  ParameterRules parameters = {};  // the numbers that decide how fast it is: parameter.h
 };
 // As Variant::prefers: used only when it is asked for, or when the tuner found it to be the fastest.
 constexpr bool never(const Call&, const Target&) { return false; }
@@ -115,26 +124,26 @@ struct OpDef {
 
   void (*infer)(Infer&) = nullptr;  // the result's type, or the sentence that says why not
 
-  void (*at)(At&) = nullptr;            // map op: one element of the result, as WGSL
+  void (*at)(At&) = nullptr;                                               // map op: one element of the result, as WGSL
   bool (*view)(const Call&, const View& operand, View& result) = nullptr;  // map op without code; false: not possible
   bool reads_elsewhere = false;  // map op that reads operands at other coordinates than the result's; implied by `view`
   bool always_stored = false;    // map op whose result always has memory of its own: others do not compute it again
   int (*reads)(const Call&) = nullptr;  // how many elements of each operand one of the result takes; null: one
-  bool keeps_order = false;  // element i of the result is element i of the operand, whatever the shapes
-  Functions wgsl = {};  // functions that `at` calls; each text is put into a kernel once
+  bool keeps_order = false;             // element i of the result is element i of the operand, whatever the shapes
+  Functions wgsl = {};                  // functions that `at` calls; each text is put into a kernel once
 
   // Kernel op. The first that accepts and prefers a call is used; the last is the simplest and accepts every call.
   std::span<const Variant> variants = {};
-  uint32_t absorbs = 0;         // bit k: operand k may be computed on the fly from the maps before it
-  bool absorbs_after = false;   // result 0 may be transformed by the maps that follow before it is stored, and be stored
-                                // in their layouts: kernels hand over each element once, through .output(). Of an op
-                                // that works in place: result 1
-  int extra_bindings = 0;       // buffers that a kernel which stores result 0 may bind beyond one for each operand and
-                                // result: scratch of a dispatch before it, tables. Maps that join it leave room for them
-  int in_place = -1;            // result 0 is operand k's buffer, changed (a cache that grows, a weight that learns)
+  uint32_t absorbs = 0;        // bit k: operand k may be computed on the fly from the maps before it
+  bool absorbs_after = false;  // result 0 may be transformed by the maps that follow before it is stored, and be stored
+                               // in their layouts: kernels hand over each element once, through .output(). Of an op
+                               // that works in place: result 1
+  int extra_bindings = 0;      // buffers that a kernel which stores result 0 may bind beyond one for each operand and
+                               // result: scratch of a dispatch before it, tables. Maps that join it leave room for them
+  int in_place = -1;           // result 0 is operand k's buffer, changed (a cache that grows, a weight that learns)
 
-  bool (*fold)(Fold&) = nullptr;  // constant operands: the constant result; false: not possible
-  Cost (*cost)(const Call&) = nullptr;  // null: one operation an element, every tensor once
+  bool (*fold)(Fold&) = nullptr;                  // constant operands: the constant result; false: not possible
+  Cost (*cost)(const Call&) = nullptr;            // null: one operation an element, every tensor once
   void (*reference)(reference::Call&) = nullptr;  // the meaning, in double precision
   Accuracy accuracy = {8};  // what its kernels promise, besides the rounding of sums (reference/op_error.h)
 

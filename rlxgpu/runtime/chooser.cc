@@ -1,4 +1,6 @@
 // What decides between kernel variants when a program is planned at run time: switches, then the tuner's file.
+#include <set>
+
 #include "rlxgpu/compile/choice.h"
 #include "rlxgpu/runtime/device_state.h"
 #include "rlxgpu/runtime/session.h"
@@ -24,17 +26,45 @@ std::string tuned_variant(DeviceState& device, const Call& call) {
   return found == device.tuned.end() ? std::string() : found->second;
 }
 
-int choose(void* context, const Call& call, std::span<const Variant* const> accepted) {
+void say_once(const std::string& sentence) {
+  static std::mutex mutex;
+  static std::set<std::string> said;
+  const std::lock_guard lock(mutex);
+  if (said.insert(sentence).second) switches().say(sentence);
+}
+
+// Whether a switch asks for this variant, with values of its parameters, perhaps.
+bool forced(const Call& call, const Variant& variant, ParameterValues& given) {
+  for (const VariantPattern& pattern : switches().force) {
+    if (!pattern.matches(call.op->name, variant.name)) continue;
+    Parameters p(variant.parameters.list);
+    Text error;
+    if (parse_parameters(variant.name, pattern.parameters, p, error)) {
+      given = p.values();
+    } else {
+      say_once("RLXGPU_FORCE: " + std::string(call.op->name) + '/' + std::string(error.view()));
+    }
+    return true;
+  }
+  return false;
+}
+
+int choose(void* context, const Call& call, std::span<const Variant* const> accepted, ParameterValues& given) {
   const Switches& set = switches();
-  const std::string tuned = tuned_variant(*static_cast<DeviceState*>(context), call);
+  const std::string answer = tuned_variant(*static_cast<DeviceState*>(context), call);
+  const VariantName tuned(answer);
   int first_allowed = -1, best = -1;
   for (size_t i = 0; i < accepted.size(); ++i) {
-    if (any_matches(set.force, call, *accepted[i])) return static_cast<int>(i);
+    if (forced(call, *accepted[i], given)) return static_cast<int>(i);
     if (any_matches(set.forbid, call, *accepted[i])) continue;
     if (first_allowed < 0) first_allowed = static_cast<int>(i);
-    if (accepted[i]->name == tuned) best = static_cast<int>(i);
+    if (accepted[i]->name == tuned.name) best = static_cast<int>(i);
   }
-  return best >= 0 ? best : first_allowed;
+  if (best < 0) return first_allowed;
+  Parameters p(accepted[static_cast<size_t>(best)]->parameters.list);
+  Text unknown;  // of a version whose parameters were others: the defaults
+  if (parse_parameters(tuned.name, tuned.parameters, p, unknown)) given = p.values();
+  return best;
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ void require(const Status& status) {
 
 }  // namespace
 
-int SimplestChooser::choose(void* context, const Call& call, std::span<const Variant* const> accepted) {
+int SimplestChooser::choose(void* context, const Call& call, std::span<const Variant* const> accepted,
+                            ParameterValues&) {
   SimplestChooser& self = *static_cast<SimplestChooser*>(context);
   size_t simplest = accepted.size() - 1;
   for (size_t i = 0; i < accepted.size(); ++i) {  // the preferred one comes first, even if it is the simplest

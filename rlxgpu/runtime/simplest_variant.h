@@ -28,7 +28,7 @@ namespace rlxgpu::core::internal {
 struct SimplestChooser {
   std::vector<std::string> accepted;
   std::string simplest;
-  static int choose(void* context, const Call& call, std::span<const Variant* const> accepted);
+  static int choose(void* context, const Call& call, std::span<const Variant* const> accepted, ParameterValues&);
 };
 
 class SimplestVariant {

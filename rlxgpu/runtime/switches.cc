@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "rlxgpu/graph/parameter.h"
+
 extern char** environ;
 
 namespace rlxgpu::core {
@@ -31,16 +33,28 @@ bool fits(std::string_view pattern, std::string_view name) {
 
 using Warn = std::function<void(std::string_view)>;
 
+// The comma that ends an item: those between braces do not.
+size_t end_of_item(std::string_view value) {
+  bool inside = false;
+  for (size_t i = 0; i < value.size(); ++i) {
+    if (value[i] == '{') inside = true;
+    if (value[i] == '}') inside = false;
+    if (value[i] == ',' && !inside) return i;
+  }
+  return value.size();
+}
+
 void parse_patterns(std::string_view name, std::string_view value, std::vector<VariantPattern>& out, const Warn& warn) {
   while (!value.empty()) {
-    const size_t comma = std::min(value.find(','), value.size());
+    const size_t comma = end_of_item(value);
     const std::string_view item = value.substr(0, comma);
     value.remove_prefix(std::min(comma + 1, value.size()));
     const size_t slash = item.find('/');
     if (slash == std::string_view::npos || slash == 0 || slash + 1 == item.size()) {
       warn(std::string(name) + ": \"" + std::string(item) + "\" is no op/variant");
     } else {
-      out.push_back({std::string(item.substr(0, slash)), std::string(item.substr(slash + 1))});
+      const VariantName variant(item.substr(slash + 1));
+      out.push_back({std::string(item.substr(0, slash)), std::string(variant.name), std::string(variant.parameters)});
     }
   }
 }

@@ -23,7 +23,9 @@ inline constexpr SwitchName kSwitches[] = {
     {"RLXGPU_ADAPTER", "part of the name of the adapter to open"},
     {"RLXGPU_CACHE_DIR", "the folder of compiled kernels and of tuning.json"},
     {"RLXGPU_TUNING", "0: choices of the tuner and calibration are not used"},
-    {"RLXGPU_FORCE", "op/variant,...: use these kernel variants wherever they are accepted; * ends a name"},
+    {"RLXGPU_FORCE",
+     "op/variant,...: use these kernel variants wherever they are accepted; * ends a name; values of parameters go in "
+     "braces: op/variant{name=4}"},
     {"RLXGPU_FORBID", "op/variant,...: never use these while another is accepted"},
     {"RLXGPU_LISTING", "1: print the steps of every program that is loaded"},
     {"RLXGPU_DISPATCHES", "1: print what every run dispatches"},
@@ -36,9 +38,10 @@ inline constexpr SwitchName kSwitches[] = {
     {"RLXGPU_TRACE", "file.json: write a Chrome/Perfetto trace with GPU times of every step"},
 };
 
-// "matmul/tiled"; a * at the end of either name stands for anything.
+// "matmul/tiled" or "matmul/tiled{rows_each=2}"; a * at the end of either name stands for anything.
 struct VariantPattern {
   std::string op, variant;
+  std::string parameters = {};  // what is between the braces
   bool matches(std::string_view of_op, std::string_view of_variant) const;
 };
 

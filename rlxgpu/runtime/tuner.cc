@@ -38,7 +38,7 @@ struct Recorder {
   std::vector<std::string> accepted;  // of that call, the preferred one first
   std::vector<Suspect> suspects;      // those of them that need a proof
 
-  static int choose(void* context, const Call& call, std::span<const Variant* const> accepted) {
+  static int choose(void* context, const Call& call, std::span<const Variant* const> accepted, ParameterValues&) {
     Recorder& self = *static_cast<Recorder*>(context);
     if (self.call.empty()) {
       Text line;

@@ -22,7 +22,8 @@ constexpr void two_products(Builder& g) {
 }
 
 // Plain for results of 4 columns.
-constexpr int plain_when_narrow(void* asked, const Call& call, std::span<const Variant* const> accepted) {
+constexpr int plain_when_narrow(void* asked, const Call& call, std::span<const Variant* const> accepted,
+                                ParameterValues&) {
   if (asked != nullptr) ++*static_cast<int*>(asked);
   if (call.result().shape[1] != 4) return -1;
   for (size_t i = 0; i < accepted.size(); ++i) {
@@ -47,8 +48,10 @@ TEST_CASE("choices win over a chooser", "[compile]") {
 TEST_CASE("an answer that is no index means the first", "[compile]") {
   for (const int answer : {-7, 99}) {
     int word = answer;
-    const Chooser wrong = {
-        [](void* context, const Call&, std::span<const Variant* const>) { return *static_cast<int*>(context); }, &word};
+    const Chooser wrong = {[](void* context, const Call&, std::span<const Variant* const>, ParameterValues&) {
+                             return *static_cast<int*>(context);
+                           },
+                           &word};
     CHECK(steps_of(compiled(two_products, {.chooser = wrong})) == steps_of(compiled(two_products)));
   }
 }
@@ -63,7 +66,7 @@ static_assert(chosen_by_the_compiler());
 
 TEST_CASE("a call is one line with all that decides its kernels", "[compile]") {
   std::vector<std::string> lines;
-  const Chooser record = {[](void* context, const Call& call, std::span<const Variant* const>) {
+  const Chooser record = {[](void* context, const Call& call, std::span<const Variant* const>, ParameterValues&) {
                             Text line;
                             append_call(line, call);
                             static_cast<std::vector<std::string>*>(context)->emplace_back(line.view());

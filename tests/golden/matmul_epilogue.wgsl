@@ -21,6 +21,7 @@ const kAAlongM = 0u;       // 1: neighbours in a's memory are neighbours along m
 const kBAlongK = 0u;       // 1: neighbours in b's memory are neighbours along k
 const kRowsEach = 4u;
 const kColsEach = 2u;
+const kTileK = 16u;
 const kMatrices = 1u;      // 2: y is made of the sums of b and of u
 const kURow = 0u;         // between neighbours along k in u
 const kUCol = 0u;          // between neighbours along n in u
@@ -36,7 +37,6 @@ fn b_begin(i : u32) -> u32 {
 }
 const kTileM = 16u * kRowsEach;
 const kTileN = 16u * kColsEach;
-const kTileK = 16u;
 const kOwnN = kTileN / kMatrices;  // columns of c
 const kTilesM = (kM + kTileM - 1u) / kTileM;
 const kTilesN = (kN + kOwnN - 1u) / kOwnN;

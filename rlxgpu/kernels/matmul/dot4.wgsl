@@ -11,6 +11,7 @@ const kARow = 16u;         // words between neighbours along m in a
 const kBCol = 16u;         // and along n in b
 const kRowsEach = 4u;
 const kColsEach = 4u;
+const kTileK = 16u;        // words
 const kTiles = 1u;
 const kGridRow = 1u;       // workgroups in one row of the grid
 //#end
@@ -22,7 +23,6 @@ fn b_begin(batch : u32) -> u32 { return batch * kN * kWords * 4u; }
 //#end
 const kTileM = 16u * kRowsEach;
 const kTileN = 16u * kColsEach;
-const kTileK = 16u;        // words
 const kTilesM = (kM + kTileM - 1u) / kTileM;
 const kTilesN = (kN + kTileN - 1u) / kTileN;
 const_assert kTileK * (kTileM + kTileN) * 4u <= 16384u;  // workgroup memory, default limit

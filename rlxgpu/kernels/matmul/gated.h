@@ -98,13 +98,39 @@ constexpr std::string_view gate_text(Activation activation) {
 constexpr void gated_matmul_packed_emit(Emit& e) {
   const MatmulLayout layout = gated_internal::layout_of(e.call(), 1, e.view(0), e.view(1));
   const Activation activation = gated_internal::activation_of(e.call());
-  packed::emit(e, layout, packed::tiling_of(layout, 1, 16),
+  packed::emit(e, layout, packed::tiling_of(layout, 1, e.parameter("rows")),
                {2, gated_internal::layout_of(e.call(), 2, e.view(0), e.view(2)),
                 gated_internal::vector_gate(activation), act_functions(activation)});
 }
+// As of one product; half as many rows, each of which has two sums.
+inline constexpr Parameter kGatedPackedParameters[] = {
+    {"rows", 4, 32, 4, "rows of a workgroup; it has 32 columns of either product"},
+    packed::kParameters[2],
+};
+constexpr bool gated_matmul_in_place(const Call& call, const Parameters& p) {
+  const packed::Tiling tiling = packed::tiling_of(gated_internal::sizes_of(call), 1, p["rows"]);
+  for (int matrix = 1; matrix < 3; ++matrix) {
+    const MatmulLayout layout = gated_internal::layout_of(call, matrix, call.view(0), call.view(matrix));
+    if (!packed::b_in_place(call.operand(matrix).dtype, layout, tiling)) return false;
+  }
+  return true;
+}
+constexpr void gated_matmul_packed_defaults(const Call& call, const Target&, Parameters& p) {
+  const MatmulLayout layout = gated_internal::layout_of(call, 1, call.view(0), call.view(1));
+  p.fill("rows", packed::rows_for(layout.m, 16));
+  p.fill("copy_b", !gated_matmul_in_place(call, p) ||
+                       packed::copies_b(call.operand(1).dtype, layout, packed::tiling_of(layout, 1, p["rows"])));
+}
+constexpr bool gated_matmul_packed_valid(const Call& call, const Target& target, const Parameters& p) {
+  const packed::Tiling tiling = packed::tiling_of(gated_internal::sizes_of(call), 1, p["rows"]);
+  const auto most = static_cast<int64_t>(target.max_binding_bytes / 16);
+  return tiling.a_vectors() <= most && tiling.b_vectors() <= most &&
+         (p["copy_b"] != 0 || gated_matmul_in_place(call, p));
+}
 constexpr bool gated_matmul_packed_accepts(const Call& call, const Target& target) {
   if (target.adapter_class != AdapterClass::software && target.adapter_class != AdapterClass::unknown) return false;
-  const packed::Tiling tiling = packed::tiling_of(gated_internal::sizes_of(call), 1, 16);
+  const MatmulLayout sizes = gated_internal::sizes_of(call);
+  const packed::Tiling tiling = packed::tiling_of(sizes, 1, packed::rows_for(sizes.m, 16));
   const auto most = static_cast<int64_t>(target.max_binding_bytes / 16);
   return target.subgroups && tiling.a_vectors() <= most && tiling.b_vectors() <= most;
 }
@@ -112,6 +138,12 @@ constexpr bool gated_matmul_packed_prefers(const Call& call, const Target& targe
   return target.adapter_class == AdapterClass::software && gated_matmul_packed_accepts(call, target);
 }
 
+constexpr void gated_matmul_tiled_defaults(const Call& call, const Target&, Parameters& p) {
+  tiled_defaults(gated_internal::sizes_of(call), p);
+}
+constexpr bool gated_matmul_tiled_valid(const Call&, const Target& target, const Parameters& p) {
+  return tiled_valid(target, 2, p);
+}
 constexpr void gated_matmul_tiled_emit(Emit& e) {
   const View view = e.view(2);
   const Activation activation = gated_internal::activation_of(e.call());
@@ -138,6 +170,9 @@ constexpr bool gated_matmul_tiled_8x8_accepts(const Call& call, const Target& ta
 constexpr bool gated_matmul_tiled_8x8_prefers(const Call& call, const Target& target) {
   return matmul_tiled_8x8_prefers(call, target) && gated_matmul_tiled_8x8_accepts(call, target);
 }
+constexpr void gated_matmul_tiled_8x8_defaults(const Call& call, const Target&, Parameters& p) {
+  tiled_8x8::fill_defaults(gated_internal::sizes_of(call), 2, p);
+}
 constexpr void gated_matmul_tiled_8x8_emit(Emit& e) {
   const Activation activation = gated_internal::activation_of(e.call());
   const int64_t offset = e.view(2).offset;
@@ -157,9 +192,19 @@ constexpr void gated_matmul_tiled_8x8_emit(Emit& e) {
 }
 
 inline constexpr Variant kGatedMatmulVariants[] = {
-    {"packed", gated_matmul_packed_accepts, gated_matmul_packed_emit, gated_matmul_packed_prefers},
-    {"tiled_8x8", gated_matmul_tiled_8x8_accepts, gated_matmul_tiled_8x8_emit, gated_matmul_tiled_8x8_prefers},
-    {"tiled", nullptr, gated_matmul_tiled_emit},
+    {.name = "packed",
+     .accepts = gated_matmul_packed_accepts,
+     .emit = gated_matmul_packed_emit,
+     .prefers = gated_matmul_packed_prefers,
+     .parameters = {kGatedPackedParameters, gated_matmul_packed_defaults, gated_matmul_packed_valid}},
+    {.name = "tiled_8x8",
+     .accepts = gated_matmul_tiled_8x8_accepts,
+     .emit = gated_matmul_tiled_8x8_emit,
+     .prefers = gated_matmul_tiled_8x8_prefers,
+     .parameters = {tiled_8x8::kParameters, gated_matmul_tiled_8x8_defaults, tiled_8x8::valid}},
+    {.name = "tiled",
+     .emit = gated_matmul_tiled_emit,
+     .parameters = {kTiledParameters, gated_matmul_tiled_defaults, gated_matmul_tiled_valid}},
 };
 
 constexpr Cost gated_matmul_cost(const Call& call) {

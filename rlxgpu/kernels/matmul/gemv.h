@@ -29,6 +29,57 @@ constexpr bool by_dots(const Target& target, bool along_k, int64_t vectors, int6
   return along_k && target.subgroups && target.subgroup_min >= 8 && vectors <= 2 && k >= 64;
 }
 
+// How the matrix and the vectors can be read. w is a, whose rows are lines, or b, whose columns are.
+struct Reading {
+  bool w_is_a = true, x_wide = false, eight = false;
+  Wide wide_w = Wide::none;
+  int64_t lines = 1, vectors = 1;
+  constexpr bool across() const { return wide_w == Wide::across_k; }
+  constexpr bool along_k() const { return wide_w == Wide::along_k && x_wide; }
+};
+constexpr Reading reading_of(const Call& call, const MatmulLayout& layout) {
+  Reading r;
+  r.w_is_a = layout.n <= layout.m;
+  r.lines = r.w_is_a ? layout.m : layout.n, r.vectors = r.w_is_a ? layout.n : layout.m;
+  r.wide_w = r.w_is_a ? wide_a(layout, 4) : wide_b(layout, 4);
+  r.x_wide = (r.w_is_a ? wide_b(layout, 4) : wide_a(layout, 4)) == Wide::along_k;
+  r.eight = r.x_wide && per_word(call.operand(r.w_is_a ? 0 : 1).dtype) == 2 &&
+            (r.w_is_a ? wide_a(layout, 8) : wide_b(layout, 8)) == Wide::along_k;
+  return r;
+}
+// Lines of a workgroup, `each` times.
+constexpr int64_t tile_of(const Reading& r, const Parameters& p) { return p["dots"] != 0 ? 1 : r.across() ? 32 : 8; }
+
+inline constexpr Parameter kParameters[] = {
+    {"dots", 0, 1, 1, "1: the lanes of a subgroup share each line; 0: a lane has lines of its own"},
+    {"step", 4, 8, kPowersOfTwo, "products that a lane loads at a time"},
+    {"each", 1, 16, kPowersOfTwo, "lines of a lane, or of a workgroup whose lanes share them"},
+    {"splits", 1, 64, 1, "workgroups that share a sum"},
+};
+constexpr void defaults(const Call& call, const Target& target, Parameters& p) {
+  const MatmulLayout layout = matmul_layout(call);
+  const Reading r = reading_of(call, layout);
+  p.fill("dots", by_dots(target, r.along_k(), r.vectors, layout.k));
+  p.fill("step", r.eight ? 8 : 4);
+  const bool dots = p["dots"] != 0;
+  const int64_t tile = tile_of(r, p), most_each = dots ? 8 : p["step"], most_sums = dots || r.across() ? 8 : 16;
+  int64_t each = 1;
+  while (each < most_each && 2 * each * r.vectors <= most_sums && 2 * each * tile * 8 <= r.lines * layout.batches)
+    each *= 2;
+  p.fill("each", each);
+  // Eight workgroups at least, of 64 products at least.
+  const int64_t groups = layout.batches * ceil_div(r.lines, p["each"] * tile), most = ceil_div(layout.k, 64);
+  const int64_t splits = groups == 0 || groups >= 8 ? 1 : ceil_div(8, groups);
+  p.fill("splits", splits > most ? (most < 1 ? 1 : most) : splits);
+}
+constexpr bool valid(const Call& call, const Target& target, const Parameters& p) {
+  const MatmulLayout layout = matmul_layout(call);
+  const Reading r = reading_of(call, layout);
+  if (p["dots"] != 0 && !(r.along_k() && target.subgroups && target.subgroup_min >= 8)) return false;
+  if (p["step"] == 8 && !r.eight) return false;
+  return r.vectors * p["each"] <= 32 && (p["splits"] == 1 || p["splits"] * p["step"] <= layout.k);
+}
+
 }  // namespace gemv
 
 constexpr bool matmul_gemv_accepts(const Call& call, const Target& target) {
@@ -57,27 +108,14 @@ constexpr bool matmul_gemv_prefers(const Call& call, const Target& target) {
 
 constexpr void matmul_gemv_emit(Emit& e) {
   const MatmulLayout layout = matmul_layout(e.call(), e.view(0), e.view(1));
-  const bool w_is_a = layout.n <= layout.m;
-  const int64_t lines = w_is_a ? layout.m : layout.n, vectors = w_is_a ? layout.n : layout.m;
-  const Wide wide_w = w_is_a ? wide_a(layout, 4) : wide_b(layout, 4);
-  const bool x_wide = (w_is_a ? wide_b(layout, 4) : wide_a(layout, 4)) == Wide::along_k;
-  const bool across = wide_w == Wide::across_k;
-  const bool eight = x_wide && per_word(e.call().operand(w_is_a ? 0 : 1).dtype) == 2 &&
-                     (w_is_a ? wide_a(layout, 8) : wide_b(layout, 8)) == Wide::along_k;
-  const int64_t step = eight ? 8 : 4;
-  const bool dots = gemv::by_dots(e.target(), wide_w == Wide::along_k && x_wide, vectors, layout.k);
-  const int64_t tile = dots ? 1 : across ? 32 : 8;  // lines of a workgroup, kEach times
-  const int64_t most_each = dots ? 8 : step, most_sums = dots || across ? 8 : 16;
-  int64_t each = 1;
-  while (each < most_each && 2 * each * vectors <= most_sums && 2 * each * tile * 8 <= lines * layout.batches)
-    each *= 2;
-  const int64_t line_tiles = ceil_div(lines, each * tile);
-  // Eight workgroups at least, of 64 products at least.
-  const int64_t groups = layout.batches * line_tiles, most = ceil_div(layout.k, 64);
-  int64_t splits = groups == 0 || groups >= 8 ? 1 : ceil_div(8, groups);
-  splits = splits > most ? (most < 1 ? 1 : most) : splits;
-  const int64_t split_k = layout.k == 0 ? step : ceil_div(ceil_div(layout.k, splits), step) * step;
-  splits = layout.k == 0 ? 1 : ceil_div(layout.k, split_k);
+  const gemv::Reading r = gemv::reading_of(e.call(), layout);
+  const bool w_is_a = r.w_is_a, x_wide = r.x_wide, eight = e.parameter("step") == 8, across = r.across();
+  const bool dots = e.parameter("dots") != 0;
+  const Wide wide_w = r.wide_w;
+  const int64_t lines = r.lines, vectors = r.vectors, step = e.parameter("step"), each = e.parameter("each");
+  const int64_t groups = layout.batches * ceil_div(lines, each * gemv::tile_of(r, e.parameters()));
+  const int64_t split_k = layout.k == 0 ? step : ceil_div(ceil_div(layout.k, e.parameter("splits")), step) * step;
+  const int64_t splits = layout.k == 0 ? 1 : ceil_div(layout.k, split_k);
 
   const int64_t count = layout.batches * layout.m * layout.n;
   const Ref sums = splits > 1 ? e.scratch(f32, {splits * count}) : e.result();

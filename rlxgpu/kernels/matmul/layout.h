@@ -86,6 +86,22 @@ constexpr MatmulLayout matmul_layout(const Call& call, const View& a, const View
   return layout;
 }
 
+// Of a call whose operands' places are known; dense otherwise.
+constexpr MatmulLayout matmul_layout(const Call& call) { return matmul_layout(call, call.view(0), call.view(1)); }
+
+// The sizes of a product, before its operands' places are known.
+constexpr MatmulLayout matmul_sizes(const Call& call) {
+  const View a = {0, dense_strides(call.operand(0).shape)}, b = {0, dense_strides(call.operand(1).shape)};
+  return matmul_layout(call, a, b);
+}
+
+// The least of 1, 2, 4, ... `most` that covers n with `lanes` invocations: smaller blocks for smaller products.
+constexpr int64_t each_of(int64_t n, int64_t lanes, int64_t most) {
+  int64_t each = 1;
+  while (each < most && each * lanes < n) each *= 2;
+  return each;
+}
+
 }  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_MATMUL_LAYOUT_H_

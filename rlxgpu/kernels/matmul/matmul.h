@@ -60,18 +60,32 @@ constexpr void give_operands(Dispatch& dispatch, const Emit& e, const MatmulLayo
   dispatch.buffer("a", e.operand(0)).buffer("b", e.operand(1));
 }
 
-// The least of 1, 2, 4, ... `most` that covers n with 16 invocations; smaller blocks for smaller products.
-constexpr int64_t each_of(int64_t n, int64_t lanes, int64_t most) {
-  int64_t each = 1;
-  while (each < most && each * lanes < n) each *= 2;
-  return each;
+inline constexpr Parameter kTiledParameters[] = {
+    {"rows_each", 1, 8, kPowersOfTwo, "rows of an invocation; a workgroup has 16 times as many"},
+    {"cols_each", 1, 8, kPowersOfTwo, "its columns"},
+    {"tile_k", 4, 32, kPowersOfTwo, "products between two barriers"},
+};
+constexpr void tiled_defaults(const MatmulLayout& layout, Parameters& p) {
+  p.fill("rows_each", each_of(layout.m, 16, 4));
+  p.fill("cols_each", each_of(layout.n, 16, 4));
+  p.fill("tile_k", 16);
+}
+constexpr bool tiled_valid(const Target& target, int64_t matrices, const Parameters& p) {
+  const int64_t bytes = 4 * 16 * p["tile_k"] * (p["rows_each"] + matrices * p["cols_each"]);
+  return bytes <= target.max_workgroup_bytes && bytes <= 16384;
+}
+constexpr void matmul_tiled_defaults(const Call& call, const Target&, Parameters& p) {
+  tiled_defaults(matmul_sizes(call), p);
+}
+constexpr bool matmul_tiled_valid(const Call&, const Target& target, const Parameters& p) {
+  return tiled_valid(target, 1, p);
 }
 
 // The product by tiles of one matrix, or of two, the other laid out as in `up`; `give` says what is made of the sums.
 template <typename Give>
 constexpr void tiled_emit(Emit& e, const MatmulLayout& layout, int64_t matrices, const MatmulLayout& up,
                           const Give& give) {
-  const int64_t rows_each = each_of(layout.m, 16, 4), cols_each = each_of(layout.n, 16, 4);
+  const int64_t rows_each = e.parameter("rows_each"), cols_each = e.parameter("cols_each");
   const int64_t tiles = layout.batches * ceil_div(layout.m, 16 * rows_each) * ceil_div(layout.n, 16 * cols_each);
   const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
   Dispatch dispatch = e.dispatch(kMatmulTiledFile);
@@ -81,6 +95,7 @@ constexpr void tiled_emit(Emit& e, const MatmulLayout& layout, int64_t matrices,
       .number("kBAlongK", layout.b_col != 1 && layout.b_row == 1)
       .number("kRowsEach", rows_each)
       .number("kColsEach", matrices * cols_each)
+      .number("kTileK", e.parameter("tile_k"))
       .number("kMatrices", matrices)
       .number("kURow", static_cast<uint32_t>(up.b_row))
       .number("kUCol", static_cast<uint32_t>(up.b_col))
@@ -100,9 +115,16 @@ constexpr bool matmul_rows_accepts(const Call& call, const Target& target) {
   return target.adapter_class == AdapterClass::software && is_float(call.result().dtype);
 }
 
+inline constexpr Parameter kMatmulRowsParameters[] = {
+    {"rows_each", 1, 32, kPowersOfTwo, "rows of a workgroup, whose sums are in registers"},
+};
+constexpr void matmul_rows_defaults(const Call& call, const Target&, Parameters& p) {
+  p.fill("rows_each", each_of(matmul_sizes(call).m, 1, 16));
+}
+
 constexpr void matmul_rows_emit(Emit& e) {
   const MatmulLayout layout = matmul_layout(e.call(), e.view(0), e.view(1));
-  const int64_t rows_each = each_of(layout.m, 1, 16);
+  const int64_t rows_each = e.parameter("rows_each");
   const int64_t tiles = layout.batches * ceil_div(layout.m, rows_each) * ceil_div(layout.n, 16);
   const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
   Dispatch dispatch = e.dispatch(kMatmulRowsFile);
@@ -130,15 +152,47 @@ constexpr void matmul_plain_emit(Emit& e) {
 }
 
 inline constexpr Variant kMatmulVariants[] = {
-    {"gemv", matmul_gemv_accepts, matmul_gemv_emit, matmul_gemv_prefers},
-    {"packed_split", matmul_packed_split_accepts, matmul_packed_split_emit, matmul_packed_split_prefers},
-    {"packed", matmul_packed_accepts, matmul_packed_emit, matmul_packed_prefers},
-    {"rows", matmul_rows_accepts, matmul_rows_emit, matmul_has_many_elements},
-    {"tiled_8x8", matmul_tiled_8x8_accepts, matmul_tiled_8x8_emit, matmul_tiled_8x8_prefers},
-    {"dot4", matmul_dot4_accepts, matmul_dot4_emit, matmul_has_many_elements},
-    {"tiled", nullptr, matmul_tiled_emit, matmul_has_many_elements},
-    {"subgroup_matrix", matmul_subgroup_matrix_accepts, matmul_subgroup_matrix_emit, never, matmul_probe},
-    {"plain", nullptr, matmul_plain_emit},
+    {.name = "gemv",
+     .accepts = matmul_gemv_accepts,
+     .emit = matmul_gemv_emit,
+     .prefers = matmul_gemv_prefers,
+     .parameters = {gemv::kParameters, gemv::defaults, gemv::valid}},
+    {.name = "packed_split",
+     .accepts = matmul_packed_split_accepts,
+     .emit = matmul_packed_emit,
+     .prefers = matmul_packed_split_prefers,
+     .parameters = {packed::kSplitParameters, matmul_packed_split_defaults, matmul_packed_valid}},
+    {.name = "packed",
+     .accepts = matmul_packed_accepts,
+     .emit = matmul_packed_emit,
+     .prefers = matmul_packed_prefers,
+     .parameters = {packed::kParameters, matmul_packed_defaults, matmul_packed_valid}},
+    {.name = "rows",
+     .accepts = matmul_rows_accepts,
+     .emit = matmul_rows_emit,
+     .prefers = matmul_has_many_elements,
+     .parameters = {kMatmulRowsParameters, matmul_rows_defaults}},
+    {.name = "tiled_8x8",
+     .accepts = matmul_tiled_8x8_accepts,
+     .emit = matmul_tiled_8x8_emit,
+     .prefers = matmul_tiled_8x8_prefers,
+     .parameters = {tiled_8x8::kParameters, matmul_tiled_8x8_defaults, tiled_8x8::valid}},
+    {.name = "dot4",
+     .accepts = matmul_dot4_accepts,
+     .emit = matmul_dot4_emit,
+     .prefers = matmul_has_many_elements,
+     .parameters = {dot4::kParameters, dot4::defaults, dot4::valid}},
+    {.name = "tiled",
+     .emit = matmul_tiled_emit,
+     .prefers = matmul_has_many_elements,
+     .parameters = {kTiledParameters, matmul_tiled_defaults, matmul_tiled_valid}},
+    {.name = "subgroup_matrix",
+     .accepts = matmul_subgroup_matrix_accepts,
+     .emit = matmul_subgroup_matrix_emit,
+     .prefers = never,
+     .probe = matmul_probe,
+     .parameters = {subgroup_matrix::kParameters, subgroup_matrix::defaults, subgroup_matrix::valid}},
+    {.name = "plain", .emit = matmul_plain_emit},
 };
 
 constexpr Cost matmul_cost(const Call& call) {

@@ -57,9 +57,10 @@ constexpr bool is_broadcast(const MatmulLayout& layout, bool of_a) {
   return true;
 }
 
-constexpr Tiling tiling_of(const MatmulLayout& layout, int64_t splits, int64_t most_rows = 32) {
+// `rows` of a workgroup: by default those that waste the least.
+constexpr Tiling tiling_of(const MatmulLayout& layout, int64_t splits, int64_t rows = 0) {
   Tiling tiling;
-  tiling.rows = rows_for(layout.m, most_rows);
+  tiling.rows = rows > 0 ? rows : rows_for(layout.m);
   tiling.tiles_m = ceil_div(layout.m, tiling.rows);
   tiling.tiles_n = ceil_div(layout.n, 32);
   const int64_t steps = layout.k == 0 ? 1 : ceil_div(layout.k, 4);
@@ -125,17 +126,33 @@ constexpr void sum_splits(Emit& e, Ref parts, int64_t count, int64_t splits) {
       .grid(grid.row, grid.rows);
 }
 
-// b is read where it is when it is whole vectors of f32, one after another, and a copy gains nothing: because it is so
-// small that it stays in the caches, or because it is used for few rows only.
+// b can be read where it is when it is whole vectors of f32, one after another.
 constexpr bool b_in_place(DType dtype, const MatmulLayout& l, const Tiling& tiling) {
   if (dtype != f32 || l.products.symbol >= 0 || 4 * tiling.steps != l.k) return false;
-  if (l.n % 4 != 0 || (l.k * l.n > 512 * 512 && l.m > 128) || l.b_offset != 0 || l.b_col != 1 || l.b_row != l.n)
-    return false;
+  if (l.n % 4 != 0 || l.b_offset != 0 || l.b_col != 1 || l.b_row != l.n) return false;
   for (int i = 0; i + 1 < MatmulLayout::kBatchAxes; ++i) {
     if (l.batch[i].extent != 1) return false;
   }
   const MatmulLayout::BatchAxis& axis = l.batch[MatmulLayout::kBatchAxes - 1];
   return axis.b == 0 || axis.b == l.k * l.n;
+}
+
+inline constexpr Parameter kParameters[] = {
+    {"rows", 4, 32, 4, "rows of a workgroup; it has 32 columns"},
+    {"splits", 1, 4096, 1, "workgroups that share a sum"},
+    {"copy_b", 0, 1, 1, "1: b is copied into strips, too; 0: it is read where it is"},
+};
+inline constexpr Parameter kSplitParameters[] = {
+    kParameters[0],
+    {"splits", 2, 4096, 1, "workgroups that share a sum"},
+    kParameters[2],
+};
+constexpr Tiling tiling_of(const MatmulLayout& layout, const Parameters& p) {
+  return tiling_of(layout, p["splits"], p["rows"]);
+}
+// A copy gains nothing where b is so small that it stays in the caches, or is used for few rows only.
+constexpr bool copies_b(DType dtype, const MatmulLayout& l, const Tiling& tiling) {
+  return !b_in_place(dtype, l, tiling) || (l.k * l.n > 512 * 512 && l.m > 128);
 }
 
 // A second matrix that is multiplied along with b, and what is made of the two sums (gated.h).
@@ -147,9 +164,7 @@ struct Gate {
 };
 
 constexpr void emit(Emit& e, const MatmulLayout& layout, const Tiling& tiling, const Gate& gate = {}) {
-  const bool gated = gate.operand >= 0;
-  const bool in_place = b_in_place(e.call().operand(1).dtype, layout, tiling) &&
-                        (!gated || b_in_place(e.call().operand(gate.operand).dtype, gate.layout, tiling));
+  const bool gated = gate.operand >= 0, in_place = e.parameter("copy_b") == 0;
   const Ref a = pack(e, layout, tiling, true, e.operand(0));
   const Ref b = in_place ? e.operand(1) : pack(e, layout, tiling, false, e.operand(1));
   const Ref up = !gated     ? b
@@ -198,12 +213,6 @@ constexpr int64_t tiles_of(const MatmulLayout& layout) {
 
 }  // namespace packed
 
-// The sizes of a product, before its operands' places are known.
-constexpr MatmulLayout matmul_sizes(const Call& call) {
-  const View a = {0, dense_strides(call.operand(0).shape)}, b = {0, dense_strides(call.operand(1).shape)};
-  return matmul_layout(call, a, b);
-}
-
 // For a few elements "plain" is the fastest where subgroups are narrow (SwiftShader, 4 x 16384 x 4: 2.9 ms; "rows" and
 // "gemv" 3.9).
 constexpr bool matmul_has_many_elements(const Call& call, const Target& target) {
@@ -248,15 +257,30 @@ constexpr bool matmul_packed_split_prefers(const Call& call, const Target& targe
 
 constexpr void matmul_packed_emit(Emit& e) {
   const MatmulLayout layout = matmul_layout(e.call(), e.view(0), e.view(1));
-  packed::emit(e, layout, packed::tiling_of(layout, packed::least_splits(e.call(), layout)));
+  packed::emit(e, layout, packed::tiling_of(layout, e.parameters()));
 }
 
+constexpr void matmul_packed_defaults(const Call& call, const Target&, Parameters& p) {
+  const MatmulLayout layout = matmul_layout(call);
+  p.fill("rows", packed::rows_for(layout.m));
+  p.fill("splits", packed::least_splits(call, layout));
+  p.fill("copy_b", packed::copies_b(call.operand(1).dtype, layout, packed::tiling_of(layout, p)));
+}
 // Eight workgroups, enough for the threads of a CPU to share evenly, where there are fewer tiles.
-constexpr void matmul_packed_split_emit(Emit& e) {
-  const MatmulLayout layout = matmul_layout(e.call(), e.view(0), e.view(1));
-  const int64_t tiles = packed::tiles_of(layout), least = packed::least_splits(e.call(), layout);
+constexpr void matmul_packed_split_defaults(const Call& call, const Target& target, Parameters& p) {
+  const MatmulLayout layout = matmul_layout(call);
+  const int64_t tiles = packed::tiles_of(layout), least = packed::least_splits(call, layout);
   const int64_t splits = tiles < 1 ? 1 : ceil_div(8, tiles);
-  packed::emit(e, layout, packed::tiling_of(layout, splits < 2 ? 2 : splits < least ? least : splits));
+  p.fill("splits", splits < 2 ? 2 : splits < least ? least : splits);
+  matmul_packed_defaults(call, target, p);
+}
+constexpr bool matmul_packed_valid(const Call& call, const Target& target, const Parameters& p) {
+  const MatmulLayout layout = matmul_layout(call);
+  const packed::Tiling tiling = packed::tiling_of(layout, p);
+  const auto most = static_cast<int64_t>(target.max_binding_bytes / 16);
+  return p["splits"] >= packed::least_splits(call, layout) && tiling.a_vectors() <= most &&
+         tiling.b_vectors() <= most && p["splits"] * call.result().shape.count() / 4 < most &&
+         (p["copy_b"] != 0 || packed::b_in_place(call.operand(1).dtype, layout, tiling));
 }
 
 }  // namespace rlxgpu::core

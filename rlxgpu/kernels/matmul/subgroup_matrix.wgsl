@@ -26,8 +26,11 @@ R"wgsl(*/
 const kFragM = 16u;        // a shape of the matrix units that the adapter has
 const kFragN = 16u;
 const kFragK = 16u;
-const kEachM = 4u;         // 2 or 4
+const kSubsM = 2u;
+const kSubsN = 2u;
+const kEachM = 4u;
 const kEachN = 4u;
+const kTileK = 16u;
 const kSubgroup = 32u;     // invocations in a subgroup
 const kPer = 8u;           // elements in a vector of 16 bytes
 // How elements come from storage: 0: a vector along k; 1: vectors along m (or n) for two neighbouring k; 2: one by one.
@@ -46,12 +49,9 @@ alias Right = subgroup_matrix_right<f16, kFragN, kFragK>;
 alias Sum = subgroup_matrix_result<f32, kFragN, kFragM>;
 const kAStep = kACol;      // between neighbours along k
 const kBStep = kBRow;
-const kSubsM = 2u;
-const kSubsN = 2u;
 const kLanes = kSubsM * kSubsN * kSubgroup;
 const kTileM = kSubsM * kEachM * kFragM;
 const kTileN = kSubsN * kEachN * kFragN;
-const kTileK = 16u;
 const kTilesM = (kM + kTileM - 1u) / kTileM;
 const kTilesN = (kN + kTileN - 1u) / kTileN;
 const kVectors = kTileK / kPer;    // of one row of a, of one column of b
@@ -245,23 +245,8 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
   multiply(row, col, &sums);
 
   let part = Part(sub, batch, m0 + row, n0 + col);
+//#slot puts
   put(part, lane, 0u, 0u, sums[0][0]);
-  put(part, lane, 0u, 1u, sums[0][1]);
-  put(part, lane, 1u, 0u, sums[1][0]);
-  put(part, lane, 1u, 1u, sums[1][1]);
-//#if EACH4
-  put(part, lane, 0u, 2u, sums[0][2]);
-  put(part, lane, 0u, 3u, sums[0][3]);
-  put(part, lane, 1u, 2u, sums[1][2]);
-  put(part, lane, 1u, 3u, sums[1][3]);
-  put(part, lane, 2u, 0u, sums[2][0]);
-  put(part, lane, 2u, 1u, sums[2][1]);
-  put(part, lane, 2u, 2u, sums[2][2]);
-  put(part, lane, 2u, 3u, sums[2][3]);
-  put(part, lane, 3u, 0u, sums[3][0]);
-  put(part, lane, 3u, 1u, sums[3][1]);
-  put(part, lane, 3u, 2u, sums[3][2]);
-  put(part, lane, 3u, 3u, sums[3][3]);
 //#end
 }
 //)wgsl"

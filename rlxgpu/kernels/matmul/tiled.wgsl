@@ -17,6 +17,7 @@ const kAAlongM = 0u;       // 1: neighbours in a's memory are neighbours along m
 const kBAlongK = 0u;       // 1: neighbours in b's memory are neighbours along k
 const kRowsEach = 4u;
 const kColsEach = 4u;
+const kTileK = 16u;
 const kMatrices = 1u;      // 2: y is made of the sums of b and of u
 const kURow = 64u;         // between neighbours along k in u
 const kUCol = 1u;          // between neighbours along n in u
@@ -28,7 +29,6 @@ const kGridRow = 1u;       // workgroups in one row of the grid
 R"wgsl(*/
 const kTileM = 16u * kRowsEach;
 const kTileN = 16u * kColsEach;
-const kTileK = 16u;
 const kOwnN = kTileN / kMatrices;  // columns of c
 const kTilesM = (kM + kTileM - 1u) / kTileM;
 const kTilesN = (kN + kOwnN - 1u) / kOwnN;

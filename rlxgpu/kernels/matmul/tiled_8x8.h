@@ -27,6 +27,27 @@ constexpr Reading reading_of(Wide wide, int64_t across, int64_t along_k) {
   return {};
 }
 
+inline constexpr Parameter kParameters[] = {
+    {"lanes_m", 8, 16, kPowersOfTwo, "invocations along m; each has 8 rows"},
+    {"lanes_n", 8, 16, kPowersOfTwo, "invocations along n; each has 8 columns"},
+    {"tile_k", 4, 16, kPowersOfTwo, "products between two barriers"},
+};
+constexpr int64_t tiles_of(const MatmulLayout& layout, int64_t m, int64_t n) {
+  return layout.batches * ceil_div(layout.m, m) * ceil_div(layout.n, n);
+}
+// Few large blocks would leave units idle; each invocation stages one vector of either operand.
+constexpr void fill_defaults(const MatmulLayout& layout, int64_t matrices, Parameters& p) {
+  const int64_t lanes = tiles_of(layout, 128, 128 / matrices) >= 64 ? 16 : 8;
+  p.fill("lanes_m", lanes);
+  p.fill("lanes_n", lanes);
+  p.fill("tile_k", p["lanes_m"] > 8 || p["lanes_n"] > 8 ? 8 : 4);
+}
+// Whole vectors for every invocation; two buffers in workgroup memory.
+constexpr bool valid(const Call&, const Target& target, const Parameters& p) {
+  const int64_t m = p["lanes_m"], n = p["lanes_n"], k = p["tile_k"];
+  return 2 * k % m == 0 && 2 * k % n == 0 && 2 * k * 8 * (m + n) * 4 <= 16384 && m * n <= target.max_invocations;
+}
+
 }  // namespace tiled_8x8
 
 constexpr bool matmul_tiled_8x8_accepts(const Call& call, const Target& target) {
@@ -46,11 +67,8 @@ template <typename Give>
 constexpr void tiled_8x8_emit(Emit& e, const MatmulLayout& layout, int64_t matrices, const Give& give) {
   const tiled_8x8::Reading a = tiled_8x8::reading_of(wide_a(layout, 4), layout.a_row, layout.a_col),
                            b = tiled_8x8::reading_of(wide_b(layout, 4), layout.b_col, layout.b_row);
-  const auto tiles_of = [&](int64_t size) {
-    return layout.batches * ceil_div(layout.m, size) * ceil_div(layout.n, size / matrices);
-  };
-  const int64_t lanes = tiles_of(128) >= 64 ? 16 : 8;  // few large blocks would leave units idle
-  const int64_t tiles = tiles_of(8 * lanes);
+  const int64_t lanes_m = e.parameter("lanes_m"), lanes_n = e.parameter("lanes_n");
+  const int64_t tiles = tiled_8x8::tiles_of(layout, 8 * lanes_m, 8 * lanes_n / matrices);
   const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
   Dispatch dispatch = e.dispatch(kMatmulTiled8x8File);
   layout.give_to(dispatch);
@@ -58,10 +76,10 @@ constexpr void tiled_8x8_emit(Emit& e, const MatmulLayout& layout, int64_t matri
       .number("kBMode", b.mode)
       .number("kAWhole", a.whole)
       .number("kBWhole", b.whole)
-      .number("kTileK", lanes == 16 ? 8 : 4)  // so that each invocation stages one vector of either operand
+      .number("kTileK", e.parameter("tile_k"))
       .number("kMatrices", matrices)
-      .number("kLanesM", lanes)
-      .number("kLanesN", lanes)
+      .number("kLanesM", lanes_m)
+      .number("kLanesN", lanes_n)
       .number("kTiles", tiles)
       .number("kGridRow", grid.row)
       .flag("A_WIDE", a.width != 1)
@@ -71,6 +89,10 @@ constexpr void tiled_8x8_emit(Emit& e, const MatmulLayout& layout, int64_t matri
       .flag("GATED", matrices > 1);
   give(dispatch, b.width);
   dispatch.output("y", e.result()).grid(grid.row, grid.rows);
+}
+
+constexpr void matmul_tiled_8x8_defaults(const Call& call, const Target&, Parameters& p) {
+  tiled_8x8::fill_defaults(matmul_sizes(call), 1, p);
 }
 
 constexpr void matmul_tiled_8x8_emit(Emit& e) {
