@@ -91,6 +91,10 @@ class Executable<DynamicGraph> {
   Status set(std::string_view name, const Container& elements) {
     return set_elements(name, internal::storage_of<internal::ElementOfContainer<Container>>(), static_cast<int64_t>(std::size(elements)), std::data(elements));
   }
+  template <typename T>
+  Status set(std::string_view name, std::initializer_list<T> elements) {
+    return set(name, std::span<const T>(elements.begin(), elements.size()));
+  }
   // A scalar or a run-time extent.
   Status set(std::string_view name, double value) {
     const int scalar = session_.find_scalar(name);

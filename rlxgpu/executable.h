@@ -18,6 +18,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -98,6 +99,11 @@ class Executable {
                     "the graph holds another number of elements under this name");
       if (broken_.ok()) session_.keep_error(session_.set(find(kName.view()), kType.dtype, static_cast<int64_t>(std::size(elements)), std::data(elements)));
     }
+  }
+  // set<"x">({1.0f, 2.0f})
+  template <FixedString kName, typename T>
+  void set(std::initializer_list<T> elements) {
+    set<kName>(std::span<const T>(elements.begin(), elements.size()));
   }
   template <FixedString kName, typename Number>
     requires std::is_arithmetic_v<Number>

@@ -5,6 +5,8 @@
 
 #include "catch2/catch_test_macros.hpp"
 #include "catch2/generators/catch_generators.hpp"
+#include "rlxgpu/dynamic.h"
+#include "rlxgpu/kernels/scatter/bincount.h"
 #include "tests/support/agree.h"
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
@@ -105,6 +107,85 @@ TEST_CASE("scatter_nd agrees with the reference", "[scatter][gpu]") {
                    {.bound = sum_bound(dtype, 22, 2.0), .given = {{"indices", index_values(i32, 21 * tuple, 5)}}});
     }
   }
+}
+
+TEST_CASE("sums of integers are the same by atomics and one after another", "[scatter][gpu]") {
+  const Device device = device_or_skip();
+  const Sizes sizes = GENERATE(Sizes{{64}, {9000}, 0, "few places, added up by workgroups first"},
+                               Sizes{{300}, {70}, 0, "more places than updates"},
+                               Sizes{{0}, {5}, 0, "nowhere to go"}, Sizes{{5}, {0}, 0, "nothing to do"},
+                               Sizes{{3, 7, 33}, {2, 40, 31}, 1, "ragged"},
+                               Sizes{{2, 2, 2, 3, 2, 2, 2, 2}, {2, 1, 2, 5, 2, 1, 2, 2}, 3, "eight axes"});
+  for (const DType dtype : {i32, u32, i8, u8}) {
+    const DType index = dtype == u32 ? u32 : i32;
+    CAPTURE(sizes.why, name_of(dtype));
+    const auto build = [&](Builder& g) {
+      const Tensor x = g.input("x", dtype, sizes.x), updates = g.input("updates", dtype, sizes.indices);
+      g.output("y", scatter_add(x, g.input("indices", index, sizes.indices), updates, sizes.axis));
+    };
+    const int64_t count = sizes.indices.count(), extent = sizes.x[sizes.axis];
+    std::vector<double> large(static_cast<size_t>(count));  // sums wrap
+    for (size_t i = 0; i < large.size(); ++i) large[i] = dtype == i8 ? 100 - static_cast<double>(i % 37) : 113 + static_cast<double>(i % 41);
+    check_every_variant(device, kScatterElements, build,
+                        {.bound = {}, .given = {{"indices", index_values(index, count, extent)}, {"updates", large}}});
+  }
+}
+
+TEST_CASE("integer sums with as many updates as a run says, and maps on all sides", "[scatter][gpu]") {
+  const Device device = device_or_skip();
+  for (const double n : {0.0, 3.0, 8.0}) {
+    CAPTURE(n);
+    const auto build = [&](Builder& g) {
+      const Dim some = g.extent("n", 8);
+      const Tensor x = g.input("x", i32, {4, 6}), indices = g.input("i", i32, {4, some});
+      g.output("y", scatter_add(x * 2, indices, g.input("u", i32, {4, some}) + 1, 1) - 5);
+    };
+    check_every_variant(device, kScatterElements, build,
+                        {.bound = {}, .given = {{"i", index_values(i32, 4 * static_cast<int64_t>(n), 6)}}, .numbers = {{"n", n}}});
+  }
+}
+
+TEST_CASE("bincount counts, and adds weights", "[scatter][gpu]") {
+  const Device device = device_or_skip();
+  const DType dtype = GENERATE(i32, u32, u8, i8);
+  CAPTURE(name_of(dtype));
+  DynamicGraph graph;
+  graph->output("counts", bincount(graph->input("x", dtype, {7, 300}), 64));
+  graph->output("mass", bincount(graph->input("z", dtype, {90}), 5, graph->input("weights", f32, {90})));
+  auto counter = Executable<DynamicGraph>::create(device, graph);
+  REQUIRE(counter.ok());
+  std::vector<int32_t> counts(64);
+  std::vector<float> mass(5), weights(90);
+  const auto count = [&](auto element) {
+    using T = decltype(element);
+    std::vector<T> x(2100), z(90);
+    for (size_t i = 0; i < x.size(); ++i) {
+      x[i] = static_cast<T>(i * i % 71 - (dtype == i8 || dtype == i32 ? 5 : 0));
+      if (static_cast<int64_t>(x[i]) >= 0 && static_cast<int64_t>(x[i]) < 64) ++counts[static_cast<size_t>(x[i])];
+    }
+    for (size_t i = 0; i < z.size(); ++i) {
+      z[i] = static_cast<T>(i % 7), weights[i] = static_cast<float>(i) * 0.25f;
+      if (z[i] < 5) mass[static_cast<size_t>(z[i])] += weights[i];
+    }
+    REQUIRE(counter->set("x", x).ok());
+    REQUIRE(counter->set("z", z).ok());
+  };
+  if (dtype == i32) count(int32_t());
+  if (dtype == u32) count(uint32_t());
+  if (dtype == u8) count(uint8_t());
+  if (dtype == i8) count(int8_t());
+  REQUIRE(counter->set("weights", weights).ok());
+  REQUIRE(counter->run().wait().ok());
+  CHECK(counter->get<int32_t>("counts").value() == counts);
+  CHECK(counter->get<float>("mass").value() == mass);  // quarters, so exact
+}
+
+TEST_CASE("bincount says what it does not count", "[scatter]") {
+  Builder g, h;
+  bincount(g.input("x", f32, {4}), 3);
+  CHECK(g.graph().error.view().ends_with("bincount(f32[4]): counts integers"));
+  bincount(h.input("x", i32, {4}), 0);
+  CHECK(h.graph().error.view().ends_with("bincount([4]): 0 bins"));
 }
 
 TEST_CASE("scatter with as many updates as a run says", "[scatter][gpu]") {

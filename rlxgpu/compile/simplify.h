@@ -178,7 +178,11 @@ constexpr Graph simplify(const Graph& graph) { return Simplifier(graph).run(); }
 // Why a graph cannot become a program, or nothing.
 constexpr Text error_of(const Graph& graph) {
   Text error = graph.error;
-  if (error.empty() && graph.outputs.empty()) error << "the graph has no output";
+  bool does = !graph.outputs.empty();
+  for (size_t n = 0; !does && n < graph.nodes.size(); ++n) {
+    does = graph.nodes[n].kind == NodeKind::op && graph.nodes[n].op->in_place >= 0;
+  }
+  if (error.empty() && !does) error << "the graph has no output and changes no state";
   return error;
 }
 

@@ -152,6 +152,20 @@ class Builder {
   constexpr Tensor constant(DType dtype, const Shape& shape, std::span<const uint32_t> words,
                             Site site = std::source_location::current());
 
+  // The same from numbers: constant({3}, {0.299f, 0.587f, 0.114f}) is f32, constant({2}, {1, 2}) is i32,
+  // constant(f16, {2}, {0.5, 1.5}) is what it says.
+  template <typename T>
+  constexpr Tensor constant(const Shape& shape, std::initializer_list<T> elements,
+                            Site site = std::source_location::current()) {
+    static_assert(kHasDType<T>, "not an element type: write 0.5f, or constant(f32, shape, {0.5})");
+    return numbers(dtype_of<T>, shape, elements.begin(), elements.size(), site);
+  }
+  template <typename T>
+  constexpr Tensor constant(DType dtype, const Shape& shape, std::initializer_list<T> elements,
+                            Site site = std::source_location::current()) {
+    return numbers(dtype, shape, elements.begin(), elements.size(), site);
+  }
+
   constexpr void output(std::string_view name, Tensor value, Site site = std::source_location::current());
 
   // What is recorded so far; inside a compiler it may hold nodes that follow (resume), so build() must not ask for it.
@@ -214,6 +228,24 @@ class Builder {
   constexpr Tensor known() { return {this, next_ < known_ ? graph_.nodes[next_++].results.first : -1}; }
   constexpr Tensor store(DType dtype, const Shape& shape, Span<uint32_t> words, Site site);
   constexpr Tensor source(NodeKind kind, std::string_view name, DType dtype, const Shape& shape, Site site);
+  template <typename T>
+  constexpr Tensor numbers(DType dtype, const Shape& shape, const T* elements, size_t count, Site site) {
+    if (!records()) return known();
+    if (refuse_shape(shape, site, "constant")) return {this, -1};
+    if (dtype == c64 || count != static_cast<size_t>(shape.count())) {
+      fail(site, "constant: ", count, " numbers given, ", shape.count(), dtype == c64 ? " complex ones" : "", " needed for ",
+           name_of(dtype), shape);
+      return {this, -1};
+    }
+    const auto each = static_cast<size_t>(per_word(dtype));
+    Vec<uint32_t> words;
+    words.resize((count + each - 1) / each, 0);
+    for (size_t i = 0; i < count; ++i) {
+      const double number = static_cast<double>(elements[i]);
+      words[i / each] |= word_of(number, dtype) << (32 / each * (i % each));
+    }
+    return store(dtype, shape, {words.data(), words.size()}, site);
+  }
   constexpr Range intern(std::string_view name) {
     const auto first = static_cast<int32_t>(graph_.names.size());
     graph_.names << name;

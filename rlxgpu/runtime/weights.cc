@@ -1,5 +1,7 @@
 #include "rlxgpu/runtime/weights.h"
 
+#include "absl/strings/str_cat.h"
+#include "rlxgpu/base/text.h"
 #include "rlxgpu/runtime/tensor_store.h"
 
 namespace rlxgpu::core {
@@ -16,6 +18,13 @@ absl::Status no_device() { return absl::FailedPreconditionError("weights without
 Status NamedTensors::set(std::string_view name, DType dtype, const Shape& shape,
                          std::span<const std::byte> data) const {
   return store_ ? store_->set(name, TensorType{dtype, shape}, data) : no_device();
+}
+
+Status NamedTensors::wrong_count(std::string_view name, DType dtype, const Shape& shape, size_t given) {
+  Text type;
+  type << name_of(dtype) << shape;
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", name, "\": ", given, " elements given, ", shape.count(), " needed for ", type.view()));
 }
 
 Status NamedTensors::get(std::string_view name, std::span<std::byte> out) const {

@@ -14,6 +14,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -22,6 +24,7 @@
 #include "rlxgpu/graph/shape.h"
 #include "rlxgpu/runtime/device.h"
 #include "rlxgpu/runtime/device_tensor.h"
+#include "rlxgpu/runtime/element_types.h"
 #include "rlxgpu/runtime/status.h"
 
 namespace rlxgpu::core {
@@ -35,6 +38,19 @@ class NamedTensors {
  public:
   // `data` holds all elements in storage layout (dtype.h) and is copied at once. A name keeps its dtype and shape.
   Status set(std::string_view name, DType dtype, const Shape& shape, std::span<const std::byte> data) const;
+  // The same from elements: set("w", {2, 2}, vector), or set("w", {2}, {1.0f, 2.0f}).
+  template <typename Container>
+    requires requires(const Container& c) { std::data(c); std::size(c); }
+  Status set(std::string_view name, const Shape& shape, const Container& elements) const {
+    constexpr DType kDType = internal::storage_of<internal::ElementOfContainer<Container>>();
+    const std::span given(std::data(elements), std::size(elements));
+    if (static_cast<int64_t>(given.size()) != shape.count()) return wrong_count(name, kDType, shape, given.size());
+    return set(name, kDType, shape, std::as_bytes(given));
+  }
+  template <typename T>
+  Status set(std::string_view name, const Shape& shape, std::initializer_list<T> elements) const {
+    return set(name, shape, std::span<const T>(elements.begin(), elements.size()));
+  }
   // Waits for the device; `out` is of the tensor's size.
   Status get(std::string_view name, std::span<std::byte> out) const;
   // The memory of a tensor that is there: what is written to it, later runs see.
@@ -54,6 +70,7 @@ class NamedTensors {
 
  protected:
   NamedTensors() = default;
+  static Status wrong_count(std::string_view name, DType dtype, const Shape& shape, size_t given);
   std::shared_ptr<internal::TensorStore> store_;
 };
 

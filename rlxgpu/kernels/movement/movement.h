@@ -2,6 +2,7 @@
 #ifndef RLXGPU_KERNELS_MOVEMENT_MOVEMENT_H_
 #define RLXGPU_KERNELS_MOVEMENT_MOVEMENT_H_
 
+#include "rlxgpu/kernels/movement/assign.h"
 #include "rlxgpu/kernels/movement/concat.h"
 #include "rlxgpu/kernels/movement/depth.h"
 #include "rlxgpu/kernels/movement/expand.h"

@@ -6,8 +6,9 @@
 //
 // Updates are applied in the order of the indices, so that the result is the same on every run; of several that
 // replace one element the last stays. Negative indices count from the end; an index out of range is ignored. Floats
-// are combined in f32, integers wrap, a NaN wins max and min. Each element of the result looks at every update that
-// could mean it: the cost is elements times indices along the axis (scatter_nd: times all tuples).
+// are combined in f32, integers wrap, a NaN wins max and min. Sums of integers are the same in any order, so
+// scatter_elements adds them by atomics. Otherwise each element of the result looks at every update that could mean it:
+// the cost is elements times indices along the axis (scatter_nd: times all tuples).
 #ifndef RLXGPU_KERNELS_SCATTER_SCATTER_H_
 #define RLXGPU_KERNELS_SCATTER_SCATTER_H_
 
@@ -15,6 +16,7 @@
 #include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/kernels/reduce/combine.h"
+#include "rlxgpu/kernels/scatter/atomic.h"
 #include "rlxgpu/kernels/scatter/reference.h"
 #include "rlxgpu/kernels/scatter/shape.h"
 
@@ -41,13 +43,6 @@ constexpr std::string_view scatter_text(Scatter mode, DType dtype) {
       return combine_text(Combine::min, dtype);
   }
   return "";
-}
-
-// Where an index means; beyond the extent when it is out of range.
-constexpr std::string_view place_text(DType dtype) {
-  return dtype == u32 ? "fn place(v : IndexType, extent : u32) -> u32 { return v; }"
-                      : "fn place(v : IndexType, extent : u32) -> u32 { return bitcast<u32>(select(v, v + i32(extent), "
-                        "v < 0)); }";
 }
 
 inline constexpr std::string_view kScatterExtents[] = {"kX0", "kX1", "kX2", "kX3", "kX4", "kX5", "kX6", "kX7"};
@@ -100,7 +95,10 @@ constexpr void scatter_nd_emit(Emit& e) {
       .grid(grid.row, grid.rows);
 }
 
-inline constexpr Variant kScatterElementsVariants[] = {{"walk", nullptr, scatter_elements_emit}};
+inline constexpr Variant kScatterElementsVariants[] = {
+    {"atomic", internal::scatter_atomic_accepts, internal::scatter_atomic_emit, internal::scatter_atomic_prefers},
+    {"walk", nullptr, scatter_elements_emit},
+};
 inline constexpr Variant kScatterNdVariants[] = {{"walk", nullptr, scatter_nd_emit}};
 
 constexpr Cost scatter_cost(const Call& call) { return {static_cast<double>(call.operand(2).shape.count()), 0}; }

@@ -3,6 +3,7 @@
 #define RLXGPU_KERNELS_SCATTER_SHAPE_H_
 
 #include <cstdint>
+#include <string_view>
 
 #include "rlxgpu/graph/builder.h"
 
@@ -23,6 +24,13 @@ constexpr bool check_scatter_types(Infer& infer) {
     return true;
   }
   return false;
+}
+
+// Where an index means; beyond the extent when it is out of range.
+constexpr std::string_view place_text(DType dtype) {
+  return dtype == u32 ? "fn place(v : IndexType, extent : u32) -> u32 { return v; }"
+                      : "fn place(v : IndexType, extent : u32) -> u32 { return bitcast<u32>(select(v, v + i32(extent), "
+                        "v < 0)); }";
 }
 
 constexpr void scatter_elements_infer(Infer& infer) {
