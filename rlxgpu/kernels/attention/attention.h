@@ -67,9 +67,20 @@ constexpr void attention_infer(Infer& infer) {
 }
 
 inline constexpr Variant kAttentionVariants[] = {
-    {"split", attention_split_accepts, attention_split_emit, attention_split_prefers},
-    {"materialized", attention_materialized_accepts, attention_materialized_emit, attention_materialized_prefers},
-    {"streaming", nullptr, attention_streaming_emit},
+    {.name = "split",
+     .accepts = attention_split_accepts,
+     .emit = attention_split_emit,
+     .prefers = attention_split_prefers,
+     .parameters = {attention_internal::kSplitParameters, attention_split_defaults, attention_split_valid}},
+    {.name = "materialized",
+     .accepts = attention_materialized_accepts,
+     .emit = attention_materialized_emit,
+     .prefers = attention_materialized_prefers,
+     .parameters = {kMaterializedParameters, attention_materialized_defaults, attention_materialized_valid}},
+    {.name = "streaming",
+     .emit = attention_streaming_emit,
+     .parameters = {attention_internal::kStreamingParameters, attention_internal::streaming_defaults,
+                    attention_internal::streaming_valid}},
 };
 
 // Two products for each pair of query and key.

@@ -1,5 +1,5 @@
-// The variant "materialized" of attention: scores, weights and the sum of values in three kernels with a matrix of scores
-// between them. Faster on CPUs while that matrix stays small: both products run without barriers from registers.
+// The variant "materialized" of attention: scores, weights and the sum of values in three kernels with a matrix of
+// scores between them. Faster on CPUs while that matrix stays small: both products run without barriers from registers.
 #ifndef RLXGPU_KERNELS_ATTENTION_MATERIALIZED_H_
 #define RLXGPU_KERNELS_ATTENTION_MATERIALIZED_H_
 
@@ -23,14 +23,26 @@ inline constexpr KernelFile kAttentionValuesFile(
 // into a few sets of a CPU's cache.
 constexpr int64_t attention_pitch(const AttentionSizes& sizes) { return (ceil_div(sizes.keys.extent, 16) | 1) * 4; }
 
+inline constexpr Parameter kMaterializedParameters[] = {
+    {"queries", 4, 32, 4, "rows of a workgroup: queries of the heads that share keys"},
+    {"lanes", 8, 64, kPowersOfTwo, "its invocations, with four keys or columns each"},
+};
+// 32 rows in registers that a CPU keeps on its stack; 16 elsewhere, 64 registers.
+constexpr void attention_materialized_defaults(const Call& call, const Target& target, Parameters& p) {
+  const bool software = target.adapter_class == AdapterClass::software;
+  p.fill("queries", !software || AttentionSizes(call).rows() <= 16 ? 16 : 32);
+  p.fill("lanes", software ? 8 : 32);
+}
+constexpr bool attention_materialized_valid(const Call&, const Target& target, const Parameters& p) {
+  return p["lanes"] <= target.max_invocations;
+}
+
 constexpr void attention_materialized_emit(Emit& e) {
   using namespace attention_internal;  // NOLINT: what it shares with streaming
   const AttentionAttrs attrs(e.call().attrs);
   const AttentionSizes sizes(e.call());
   const bool software = e.target().adapter_class == AdapterClass::software;
-  // 32 rows in registers that a CPU keeps on its stack; 16 elsewhere, 64 registers.
-  const int64_t quarter = !software || sizes.rows() <= 16 ? 4 : 8, block = 4 * quarter;
-  const int64_t lanes = software ? 8 : 32;
+  const int64_t block = e.parameter("queries"), quarter = block / 4, lanes = e.parameter("lanes");
   const int64_t blocks = ceil_div(sizes.rows(), block), heads = sizes.batches * sizes.kv_heads;
   const int64_t rows = heads * sizes.rows(), vectors = ceil_div(sizes.keys.extent, 4);
   const int64_t pitch = attention_pitch(sizes);

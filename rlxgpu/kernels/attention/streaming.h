@@ -160,24 +160,61 @@ constexpr int64_t power_of_two_above(int64_t n) {
   return power;
 }
 
-// A CPU has one subgroup of 8 and four keys for each lane; elsewhere 64 invocations with a key each. At most 16 rows; 8
-// KiB of queries; 32 vectors of sums for each invocation, which Mesa still unrolls.
-constexpr Tiling tiling_of(const AttentionSizes& sizes, const Target& target) {
+constexpr Tiling tiling_of(const AttentionSizes& sizes, int64_t lanes, int64_t rows) {
   Tiling t;
-  t.lanes = target.adapter_class == AdapterClass::software ? 8 : 64;
+  t.lanes = lanes, t.rows = rows;
   const int64_t vectors = ceil_div(sizes.value_size < 1 ? 1 : sizes.value_size, 4);
   t.columns = power_of_two_above(vectors) < t.lanes ? power_of_two_above(vectors) : t.lanes;
   t.cols_each = ceil_div(vectors, t.columns);
-  t.rows = power_of_two_above(sizes.rows()) < 16 ? power_of_two_above(sizes.rows()) : 16;
-  while (t.rows > 1 && (t.rows * ceil_div(sizes.size, 4) * 16 > 8192 || t.rows * t.cols_each > 32)) t.rows /= 2;
   t.row_groups = t.lanes / t.columns < t.rows ? t.lanes / t.columns : t.rows;
   t.blocks = ceil_div(sizes.rows(), t.rows);
   return t;
 }
+// A CPU has one subgroup of 8 and four keys for each lane; elsewhere 64 invocations with a key each. At most 16 rows; 8
+// KiB of queries; 32 vectors of sums for each invocation, which Mesa still unrolls.
+constexpr bool has_room(const AttentionSizes& sizes, const Tiling& t) {
+  return t.rows * ceil_div(sizes.size, 4) * 16 <= 8192 && t.rows * t.cols_each <= 32;
+}
+constexpr Tiling tiling_of(const AttentionSizes& sizes, const Target& target) {
+  const int64_t lanes = target.adapter_class == AdapterClass::software ? 8 : 64;
+  int64_t rows = power_of_two_above(sizes.rows()) < 16 ? power_of_two_above(sizes.rows()) : 16;
+  while (rows > 1 && !has_room(sizes, tiling_of(sizes, lanes, rows))) rows /= 2;
+  return tiling_of(sizes, lanes, rows);
+}
+
+inline constexpr Parameter kStreamingParameters[] = {
+    {"queries", 1, 32, kPowersOfTwo, "rows of a workgroup: queries of the heads that share keys"},
+    {"keys", 1, 4, 3, "keys of an invocation: 1 or 4"},
+    {"lanes", 8, 128, kPowersOfTwo, "invocations of a workgroup"},
+};
+inline constexpr Parameter kSplitParameters[] = {
+    kStreamingParameters[0],
+    kStreamingParameters[1],
+    kStreamingParameters[2],
+    {"splits", 2, 512, 1, "workgroups that share the keys"},
+};
+constexpr void streaming_defaults(const Call& call, const Target& target, Parameters& p) {
+  const AttentionSizes sizes(call);
+  const Tiling t = tiling_of(sizes, target);
+  p.fill("lanes", t.lanes);
+  int64_t rows = t.rows;
+  while (rows > 1 && !has_room(sizes, tiling_of(sizes, p["lanes"], rows))) rows /= 2;
+  p.fill("queries", rows);
+  p.fill("keys", p["lanes"] == 8 ? 4 : 1);
+}
+// Queries, scores of a tile, and numbers of every row in workgroup memory.
+constexpr bool streaming_valid(const Call& call, const Target& target, const Parameters& p) {
+  const AttentionSizes sizes(call);
+  const Tiling t = tiling_of(sizes, p["lanes"], p["queries"]);
+  const int64_t parts = t.lanes > t.rows ? t.lanes / t.rows : 1;
+  const int64_t bytes = t.rows * (ceil_div(sizes.size, 4) * 16 + 4 * t.lanes * p["keys"] + 12 + 8 * parts);
+  const bool by_default = t.rows == tiling_of(sizes, target).rows && t.lanes == tiling_of(sizes, target).lanes;
+  return t.lanes <= target.max_invocations && bytes <= target.max_workgroup_bytes && (by_default || has_room(sizes, t));
+}
 
 constexpr void emit_streaming(Emit& e, int64_t splits) {
   const AttentionSizes sizes(e.call());
-  const Tiling t = tiling_of(sizes, e.target());
+  const Tiling t = tiling_of(sizes, e.parameter("lanes"), e.parameter("queries"));
   const int64_t tiles = sizes.batches * sizes.kv_heads * t.blocks * splits;
   const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
   const int64_t rows = sizes.batches * sizes.heads * sizes.queries.extent;
@@ -202,7 +239,7 @@ constexpr void emit_streaming(Emit& e, int64_t splits) {
         .flag("PARTS", splits > 1);
     if (splits == 1) dispatch.output("y", e.result());
     if (splits > 1) dispatch.raw("parts", parts, true);
-    dispatch.slot("products", t.lanes == 8 ? kFourKeysText : std::string_view())
+    dispatch.slot("products", e.parameter("keys") == 4 ? kFourKeysText : std::string_view())
         .slot("finish", splits > 1 ? kLeaveText : std::string_view())
         .grid(grid.row, grid.rows);
   }
@@ -232,8 +269,16 @@ constexpr int64_t splits_of(const AttentionSizes& sizes, const Target& target) {
 }  // namespace attention_internal
 
 constexpr void attention_streaming_emit(Emit& e) { attention_internal::emit_streaming(e, 1); }
-constexpr void attention_split_emit(Emit& e) {
-  attention_internal::emit_streaming(e, attention_internal::splits_of(AttentionSizes(e.call()), e.target()));
+constexpr void attention_split_emit(Emit& e) { attention_internal::emit_streaming(e, e.parameter("splits")); }
+constexpr void attention_split_defaults(const Call& call, const Target& target, Parameters& p) {
+  p.fill("splits", attention_internal::splits_of(AttentionSizes(call), target));
+  attention_internal::streaming_defaults(call, target, p);
+}
+constexpr bool attention_split_valid(const Call& call, const Target& target, const Parameters& p) {
+  const AttentionSizes sizes(call);
+  const int64_t rows = sizes.batches * sizes.heads * sizes.queries.extent;
+  return attention_internal::streaming_valid(call, target, p) &&
+         4 * p["splits"] * rows * (sizes.value_size + 2) <= static_cast<int64_t>(target.max_binding_bytes);
 }
 
 constexpr bool attention_split_accepts(const Call& call, const Target& target) {

@@ -84,9 +84,25 @@ constexpr void conv_plain_emit(Emit& e) {
       .grid(grid.row, grid.rows);
 }
 
+inline constexpr Parameter kConvTiledParameters[] = {
+    {"rows_each", 1, 8, kPowersOfTwo, "channels of an invocation; a workgroup has 16 times as many"},
+    {"cols_each", 1, 8, kPowersOfTwo, "its places"},
+    {"tile_k", 4, 32, kPowersOfTwo, "products between two barriers"},
+};
+constexpr void conv_tiled_defaults(const Call& call, const Target&, Parameters& p) {
+  const ConvLayout layout = conv_layout(call);
+  p.fill("rows_each", each_of(layout.m, 16, 4));
+  p.fill("cols_each", each_of(layout.places, 16, 4));
+  p.fill("tile_k", 16);
+}
+constexpr bool conv_tiled_valid(const Call&, const Target& target, const Parameters& p) {
+  const int64_t bytes = 4 * 16 * p["tile_k"] * (p["rows_each"] + p["cols_each"]);
+  return bytes <= 16384 && bytes <= target.max_workgroup_bytes;
+}
+
 constexpr void conv_tiled_emit(Emit& e) {
   const ConvLayout layout = conv_layout(e.call());
-  const int64_t rows_each = each_of(layout.m, 16, 4), cols_each = each_of(layout.places, 16, 4);
+  const int64_t rows_each = e.parameter("rows_each"), cols_each = e.parameter("cols_each");
   const int64_t tiles =
       layout.images * layout.groups * ceil_div(layout.m, 16 * rows_each) * ceil_div(layout.places, 16 * cols_each);
   const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
@@ -94,6 +110,7 @@ constexpr void conv_tiled_emit(Emit& e) {
   layout.give_to(dispatch, register_of(e.call().result().dtype));
   dispatch.number("kRowsEach", rows_each)
       .number("kColsEach", cols_each)
+      .number("kTileK", e.parameter("tile_k"))
       .number("kTiles", tiles)
       .number("kGridRow", grid.row)
       .input("x", e.operand(0))
@@ -115,9 +132,20 @@ constexpr bool conv_depthwise_prefers(const Call& call, const Target& target) {
   return conv_depthwise_accepts(call, target) && conv_layout(call).m <= 4;
 }
 
+inline constexpr Parameter kConvDepthwiseParameters[] = {
+    {"each", 1, 16, kPowersOfTwo, "neighbouring results of an invocation"},
+};
+constexpr void conv_depthwise_defaults(const Call& call, const Target&, Parameters& p) {
+  p.fill("each", depthwise_each(conv_layout(call)));
+}
+constexpr bool conv_depthwise_valid(const Call& call, const Target&, const Parameters& p) {
+  const ConvLayout layout = conv_layout(call);
+  return (p["each"] - 1) * layout.window.stride[2] + layout.window.span(2) <= 32;
+}
+
 constexpr void conv_depthwise_emit(Emit& e) {
   const ConvLayout layout = conv_layout(e.call());
-  const int64_t each = depthwise_each(layout), last = spatial(layout.out, 2);
+  const int64_t each = e.parameter("each"), last = spatial(layout.out, 2);
   const int64_t count =
       layout.images * layout.groups * layout.m * (last > 0 ? layout.places / last : 0) * ceil_div(last, each);
   const FoldedGrid grid = fold_grid(ceil_div(count, 64), e.target().max_groups);
@@ -142,9 +170,20 @@ constexpr bool conv_tiled_prefers(const Call& call, const Target&) {
 }
 
 inline constexpr Variant kConvVariants[] = {
-    {"depthwise", conv_depthwise_accepts, conv_depthwise_emit, conv_depthwise_prefers},
-    {"strips", conv_strips_accepts, conv_strips_emit, conv_strips_prefers},
-    {"tiled", nullptr, conv_tiled_emit, conv_tiled_prefers},
+    {.name = "depthwise",
+     .accepts = conv_depthwise_accepts,
+     .emit = conv_depthwise_emit,
+     .prefers = conv_depthwise_prefers,
+     .parameters = {kConvDepthwiseParameters, conv_depthwise_defaults, conv_depthwise_valid}},
+    {.name = "strips",
+     .accepts = conv_strips_accepts,
+     .emit = conv_strips_emit,
+     .prefers = conv_strips_prefers,
+     .parameters = {conv_strips::kParameters, conv_strips::defaults, conv_strips::valid}},
+    {.name = "tiled",
+     .emit = conv_tiled_emit,
+     .prefers = conv_tiled_prefers,
+     .parameters = {kConvTiledParameters, conv_tiled_defaults, conv_tiled_valid}},
     {"plain", nullptr, conv_plain_emit},
 };
 

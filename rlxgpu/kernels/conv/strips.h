@@ -77,6 +77,17 @@ constexpr MatmulLayout weights_of(const ConvLayout& layout) {
   return product;
 }
 
+inline constexpr Parameter kParameters[] = {
+    {"rows", 4, 32, 4, "channels of a workgroup; it has 32 places"},
+};
+constexpr void defaults(const Call& call, const Target&, Parameters& p) {
+  p.fill("rows", packed::rows_for(conv_layout(call).m));
+}
+constexpr bool valid(const Call& call, const Target& target, const Parameters& p) {
+  const packed::Tiling tiling = packed::tiling_of(weights_of(conv_layout(call)), 1, p["rows"]);
+  return tiling.a_vectors() * 16 <= static_cast<int64_t>(target.max_binding_bytes);
+}
+
 }  // namespace conv_strips
 
 constexpr bool conv_strips_accepts(const Call& call, const Target& target) {
@@ -103,7 +114,7 @@ constexpr void conv_strips_emit(Emit& e) {
   const Ref x = direct ? e.operand(0) : conv_strips::padded(e, layout, in, stored);
 
   const MatmulLayout product = conv_strips::weights_of(layout);
-  const packed::Tiling tiling = packed::tiling_of(product, 1);
+  const packed::Tiling tiling = packed::tiling_of(product, 1, e.parameter("rows"));
   const Ref dense = e.dense(1);
   const Ref weights = packed::pack(e, product, tiling, true, dense, stored);
 

@@ -12,6 +12,7 @@ const kM = 8u;             // channels of the result in a group
 R"wgsl(*/
 const kRowsEach = 4u;
 const kColsEach = 4u;
+const kTileK = 16u;
 const kTiles = 4u;
 const kGridRow = 4u;       // workgroups in one row of the grid
 //#end
@@ -20,7 +21,6 @@ const kK = kC * kTaps;
 const kN = kOut0 * kOut1 * kOut2;
 const kTileM = 16u * kRowsEach;
 const kTileN = 16u * kColsEach;
-const kTileK = 16u;
 const kTilesM = (kM + kTileM - 1u) / kTileM;
 const kTilesN = (kN + kTileN - 1u) / kTileN;
 const_assert 256u % kTileN == 0u;  // an invocation stages one column

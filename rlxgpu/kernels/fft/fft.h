@@ -70,16 +70,64 @@ constexpr Job job_of(const Call& call, Family family, const Target& target) {
   return job;
 }
 
+inline constexpr Parameter kRegistersParameters[] = {
+    {"points", 64, 1024, kPowersOfTwo, "of a transform in one dispatch, at most"},
+    {"by_lanes", 0, 64, 64, "rows of 64 points below which the lanes of a subgroup share a transform; 0: never"},
+};
+inline constexpr Parameter kWorkgroupParameters[] = {
+    {"points", 64, 4096, kPowersOfTwo, "of a transform in one dispatch, at most"},
+    {"radix", 4, 16, kPowersOfTwo, "greatest radix: points that an invocation transforms in its registers"},
+    {"group", 64, 2048, kPowersOfTwo, "points of a workgroup that has several short transforms"},
+    {"across", 1, 64, kPowersOfTwo, "transforms of a workgroup where neighbours in memory belong to neighbouring ones"},
+    {"each", 2, 32, kPowersOfTwo, "points of an invocation"},
+};
+constexpr void registers_defaults(const Call&, const Target&, Parameters& p) {
+  p.fill("points", 1024);
+  p.fill("by_lanes", 64);
+}
+constexpr void workgroup_defaults(const Call& call, const Target& target, Parameters& p) {
+  const int64_t memory = job_of(call, Family::workgroup, target).memory;
+  int64_t points = 64;
+  while (2 * points <= memory) points *= 2;
+  p.fill("points", points);
+  p.fill("radix", 16);
+  p.fill("group", 512);
+  p.fill("across", 16);
+  p.fill("each", 8);
+}
+constexpr bool valid_points(Job job, const Parameters& p) {
+  job.memory = p["points"];
+  return !plan(job).empty();
+}
+constexpr bool registers_valid(const Call& call, const Target& target, const Parameters& p) {
+  return valid_points(job_of(call, Family::registers, target), p);
+}
+constexpr bool workgroup_valid(const Call& call, const Target& target, const Parameters& p) {
+  const Job job = job_of(call, Family::workgroup, target);
+  return p["points"] <= job.memory && valid_points(job, p);
+}
+
+// Of the greatest radix. A sum of four terms costs as much as two of two.
+inline constexpr int kFreeBits = 2;
+constexpr int bits_of(const Job& job, const Parameters& p) {
+  if (job.family == Family::free) return kFreeBits;
+  int bits = 4;
+  while (p.has("radix") && (1 << bits) > p["radix"]) --bits;
+  return bits;
+}
+
 // How the transforms of one pass share workgroups.
 struct Sharing {
   int64_t together = 1, lanes = 64, memory = 16;
   bool across = false;
 };
-constexpr Sharing sharing_of(const Pass& pass, const Job& job, const Target& target) {
+constexpr Sharing sharing_of(const Pass& pass, const Job& job, const Target& target, const Parameters& p) {
+  const bool given = p.has("group");
+  const int64_t group = given ? p["group"] : 512, rows_across = given ? p["across"] : 16, each = given ? p["each"] : 8;
   Sharing sharing;
   const bool is_free = job.family == Family::free;
   sharing.across = pass.in_step * pass.inner > 1;
-  const int64_t wanted = sharing.across ? 16 : 512 / pass.n;
+  const int64_t wanted = sharing.across ? rows_across : group / pass.n;
   sharing.together = wanted * pass.n > job.memory ? job.memory / pass.n : wanted;
   if (sharing.together < 1) sharing.together = 1;
   if (sharing.together > pass.rows) sharing.together = pass.rows < 1 ? 1 : pass.rows;
@@ -87,9 +135,9 @@ constexpr Sharing sharing_of(const Pass& pass, const Job& job, const Target& tar
   if (is_free) {
     sharing.memory = job.memory;
   } else {
-    sharing.memory = radices_of(pass.n, false).count == 1 ? 16 : (points + 15) / 16 * 16;
+    sharing.memory = radices_of(pass.n, bits_of(job, p)).count == 1 ? 16 : (points + 15) / 16 * 16;
     sharing.lanes = 32;
-    while (sharing.lanes < points / 8 && sharing.lanes < 256 && sharing.lanes < target.max_invocations)
+    while (sharing.lanes < points / each && sharing.lanes < 256 && sharing.lanes < target.max_invocations)
       sharing.lanes *= 2;
   }
   return sharing;
@@ -158,7 +206,8 @@ inline void fill_plan(std::span<const int64_t> args, std::span<uint32_t> words) 
   job.kind = static_cast<Kind>(args[0] % 4), job.norm = static_cast<Norm>(args[0] / 4);
   job.n = args[1], job.outer = args[2], job.inner = args[3];
   const Pass pass = plan(job)[static_cast<size_t>(args[4])];
-  const PlanWords filled = words_of(pass, sharing_of(pass, job, kPortable), radices_of(pass.n, true));
+  const PlanWords filled =
+      words_of(pass, sharing_of(pass, job, kPortable, Parameters({})), radices_of(pass.n, kFreeBits));
   for (size_t i = 0; i < words.size() && i < static_cast<size_t>(kPlanWords); ++i)
     words[i] = static_cast<uint32_t>(filled.words[i]);
 }
@@ -166,9 +215,10 @@ inline void fill_plan(std::span<const int64_t> args, std::span<uint32_t> words) 
 constexpr void emit_pass(Emit& e, const Job& job, const Pass& pass, int index, Ref from, Ref to) {
   const bool is_free = job.family == Family::free, is_registers = in_registers(job.family);
   // Of 64 points a lane of its own for each, if there are enough (lavapipe, 4096 x 64 as 64 x 64: 1.6 ms by lanes).
-  const bool by_lanes = is_registers && pass.n % 8 == 0 && (pass.n > 64 || (pass.n == 64 && pass.rows < 64));
-  const Sharing sharing = sharing_of(pass, job, e.target());
-  const Radices radices = radices_of(pass.n, is_free);
+  const int64_t few = e.parameters().has("by_lanes") ? e.parameter("by_lanes") : 64;
+  const bool by_lanes = is_registers && pass.n % 8 == 0 && (pass.n > 64 || (pass.n == 64 && pass.rows < few));
+  const Sharing sharing = sharing_of(pass, job, e.target(), e.parameters());
+  const Radices radices = radices_of(pass.n, bits_of(job, e.parameters()));
   const int64_t rows_each = is_registers ? (by_lanes ? 1 : 8) : sharing.together;
   const FoldedGrid grid = fold_grid(ceil_div(pass.rows, rows_each), e.target().max_groups);
   const PlanWords words = words_of(pass, sharing, radices);
@@ -217,7 +267,8 @@ constexpr void emit_pass(Emit& e, const Job& job, const Pass& pass, int index, R
 
 template <Family kFamily>
 constexpr void emit(Emit& e) {
-  const Job job = job_of(e.call(), kFamily, e.target());
+  Job job = job_of(e.call(), kFamily, e.target());
+  if (e.parameters().has("points")) job.memory = e.parameter("points");
   const Vec<Pass> passes = plan(job);
   Ref from = e.operand(0);
   for (size_t i = 0; i < passes.size(); ++i) {
@@ -241,10 +292,17 @@ constexpr bool workgroup_accepts(const Call& call, const Target& target) {
   return !plan(job_of(call, Family::workgroup, target)).empty();
 }
 
-inline constexpr Variant kVariants[] = {{"registers", registers_accepts, emit<Family::registers>},
-                                        {"unrolled", unrolled_accepts, emit<Family::unrolled>},
-                                        {"workgroup", workgroup_accepts, emit<Family::workgroup>},
-                                        {"free", nullptr, emit<Family::free>}};
+inline constexpr Variant kVariants[] = {
+    {.name = "registers",
+     .accepts = registers_accepts,
+     .emit = emit<Family::registers>,
+     .parameters = {kRegistersParameters, registers_defaults, registers_valid}},
+    {.name = "unrolled", .accepts = unrolled_accepts, .emit = emit<Family::unrolled>},
+    {.name = "workgroup",
+     .accepts = workgroup_accepts,
+     .emit = emit<Family::workgroup>,
+     .parameters = {kWorkgroupParameters, workgroup_defaults, workgroup_valid}},
+    {.name = "free", .emit = emit<Family::free>}};
 
 constexpr Cost cost(const Call& call) {
   const auto n = static_cast<double>(call.attr(3));

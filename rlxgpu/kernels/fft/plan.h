@@ -27,7 +27,7 @@ enum class Norm : uint8_t { backward, forward, ortho };
 // How one pass is computed.
 enum class Family : uint8_t {
   registers,  // by straight code in the registers of a lane or of a subgroup of 8: for adapters that run on a CPU
-  unrolled,   // the same to 4096 points in one pass: ten seconds and more to compile, and not faster yet than two passes
+  unrolled,  // the same to 4096 points in one pass: ten seconds and more to compile, and not faster yet than two passes
   workgroup,  // through workgroup memory, with all sizes known to the compiler
   free,       // the same with sizes read from a buffer: one kernel for all lengths
 };
@@ -38,7 +38,8 @@ struct Job {
   Norm norm = Norm::backward;
   int64_t outer = 1, inner = 1;  // the tensor is (outer, n, inner)
   Family family = Family::free;
-  int64_t memory = 1024;  // points that fit in a workgroup's memory; free: in half of it
+  int64_t memory =
+      1024;  // points of a pass at most: that fit in a workgroup's memory (free: in half of it) or registers
 };
 
 // What is multiplied by, entry by entry: sections of one table (tables.h).
@@ -76,7 +77,7 @@ constexpr bool is_smooth(int64_t n) {
 
 constexpr bool in_registers(Family family) { return family == Family::registers || family == Family::unrolled; }
 constexpr int64_t most_of(Family family, int64_t memory) {
-  return family == Family::registers ? 1024 : family == Family::unrolled ? 4096 : memory;
+  return family == Family::registers ? (memory < 1024 ? memory : 1024) : family == Family::unrolled ? 4096 : memory;
 }
 
 // A transform of n points that is one pass.
@@ -205,7 +206,8 @@ struct Radices {
   int count = 0;
   constexpr int operator[](int i) const { return static_cast<int>(packed >> (4 * i) & 15) + 1; }
 };
-constexpr Radices radices_of(int64_t n, bool free) {
+// `most_bits` of a radix that is a power of two.
+constexpr Radices radices_of(int64_t n, int most_bits) {
   Radices radices;
   const auto add = [&](int r) { radices.packed |= static_cast<uint32_t>(r - 1) << (4 * radices.count++); };
   if (n == 1) add(1);
@@ -214,8 +216,7 @@ constexpr Radices radices_of(int64_t n, bool free) {
   }
   int bits = 0;
   while (n % 2 == 0) ++bits, n /= 2;
-  const int most = free ? 2 : 4;  // a sum of four terms costs as much as two of two
-  for (int left = (bits + most - 1) / most; left > 0; --left) {
+  for (int left = (bits + most_bits - 1) / most_bits; left > 0; --left) {
     const int share = (bits + left - 1) / left;
     add(1 << share);
     bits -= share;

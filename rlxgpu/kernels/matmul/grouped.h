@@ -129,8 +129,18 @@ constexpr int64_t tile_for(const Sizes& s, int64_t least, int64_t most) {
   while (tile < most && tile * s.experts < s.rows) tile *= 2;
   return tile;
 }
-constexpr void emit_strips(Emit& e) { emit_sorted(e, kGroupedStripsFile, tile_for(sizes_of(e.call()), 2, 16), 16); }
-constexpr void emit_tiled(Emit& e) { emit_sorted(e, kGroupedTiledFile, tile_for(sizes_of(e.call()), 16, 64), 64); }
+inline constexpr Parameter kStripsParameters[] = {
+    {"rows", 2, 32, kPowersOfTwo, "rows of a workgroup; it has 16 columns"}};
+inline constexpr Parameter kTiledParameters[] = {
+    {"rows", 16, 128, kPowersOfTwo, "rows of a workgroup; it has 64 columns"}};
+constexpr void strips_defaults(const Call& call, const Target&, Parameters& p) {
+  p.fill("rows", tile_for(sizes_of(call), 2, 16));
+}
+constexpr void tiled_defaults(const Call& call, const Target&, Parameters& p) {
+  p.fill("rows", tile_for(sizes_of(call), 16, 64));
+}
+constexpr void emit_strips(Emit& e) { emit_sorted(e, kGroupedStripsFile, e.parameter("rows"), 16); }
+constexpr void emit_tiled(Emit& e) { emit_sorted(e, kGroupedTiledFile, e.parameter("rows"), 64); }
 
 constexpr bool is_software(const Target& target) {
   return target.adapter_class == AdapterClass::software || target.adapter_class == AdapterClass::unknown;
@@ -148,8 +158,8 @@ constexpr bool prefers_tiled(const Call& call, const Target& target) {
 }
 
 inline constexpr Variant kVariants[] = {
-    {"strips", accepts_strips, emit_strips, prefers_strips},
-    {"tiled", nullptr, emit_tiled, prefers_tiled},
+    {"strips", accepts_strips, emit_strips, prefers_strips, nullptr, {kStripsParameters, strips_defaults}},
+    {"tiled", nullptr, emit_tiled, prefers_tiled, nullptr, {kTiledParameters, tiled_defaults}},
     {"rows", nullptr, emit_rows},
 };
 

@@ -69,12 +69,21 @@ constexpr std::string_view affine_text(const NormAttrs& norm, bool vectors) {
                  : "fn affine(v : f32, col : u32) -> f32 { return v; }";
 }
 
+constexpr RowsOf norm_rows(const Call& call) {
+  const NormAttrs norm(call.attrs);
+  const Shape& shape = call.operand(0).shape;
+  const int64_t cols = shape.count(norm.first, norm.last), inner = shape.count(norm.last, shape.rank());
+  return {shape.count() / (cols > 0 ? cols : 1), cols, inner};
+}
+constexpr void norm_rows_defaults(const Call& call, const Target& target, Parameters& p) {
+  fill_lanes(norm_rows(call), target, p);
+}
+
 constexpr void norm_rows_emit(Emit& e) {
   const NormAttrs norm(e.call().attrs);
   const Shape& shape = e.call().operand(0).shape;
-  const int64_t cols = shape.count(norm.first, norm.last), inner = shape.count(norm.last, shape.rank());
-  const int64_t rows = shape.count() / (cols > 0 ? cols : 1);
-  const Lanes lanes = lanes_of({rows, cols, inner}, e.target());
+  const auto [rows, cols, inner] = norm_rows(e.call());
+  const Lanes lanes = lanes_of({rows, cols, inner}, e);
   Dispatch dispatch = e.dispatch(kNormRowsFile);
   dispatch.number("kRows", rows)
       .number("kCols", cols)
@@ -108,11 +117,21 @@ constexpr bool norm_vectors_accepts(const Call& call, const Target&) {
   return true;
 }
 
+constexpr RowVectors norm_row_vectors(const Call& call, const Target& target) {
+  const RowsOf of = norm_rows(call);
+  return row_vectors(of.rows, of.cols, target);
+}
+constexpr void norm_vectors_defaults(const Call& call, const Target& target, Parameters& p) {
+  fill_row_vectors(norm_row_vectors(call, target), target, p);
+}
+constexpr bool norm_vectors_valid(const Call& call, const Target& target, const Parameters& p) {
+  return row_vectors_valid(norm_row_vectors(call, target), target, p);
+}
+
 constexpr void norm_vectors_emit(Emit& e) {
   const NormAttrs norm(e.call().attrs);
   const Shape& shape = e.call().operand(0).shape;
-  const int64_t cols = shape.count(norm.first, norm.last);
-  const RowVectors rows = row_vectors(shape.count() / cols, cols, e.target());
+  const RowVectors rows = row_vectors(norm_row_vectors(e.call(), e.target()), e);
   Dispatch dispatch = e.dispatch(kNormVectorsFile);
   rows.give_to(dispatch);
   dispatch.boolean("kCentred", norm.centred)
@@ -132,8 +151,12 @@ constexpr void norm_vectors_emit(Emit& e) {
       .grid(rows.grid.row, rows.grid.rows, 1, norm.first > 0 && rows.grid.rows == 1 ? shape.symbol(0) : -1);
 }
 
-inline constexpr Variant kNormVariants[] = {{"vectors", norm_vectors_accepts, norm_vectors_emit},
-                                            {"rows", nullptr, norm_rows_emit}};
+inline constexpr Variant kNormVariants[] = {
+    {.name = "vectors",
+     .accepts = norm_vectors_accepts,
+     .emit = norm_vectors_emit,
+     .parameters = {kRowVectorsParameters, norm_vectors_defaults, norm_vectors_valid}},
+    {.name = "rows", .emit = norm_rows_emit, .parameters = {kLanesParameters, norm_rows_defaults, lanes_valid}}};
 
 constexpr Cost norm_cost(const Call& call) {
   return {(NormAttrs(call.attrs).centred ? 7.0 : 4.0) * static_cast<double>(call.operand(0).shape.count()), 0};

@@ -98,9 +98,12 @@ constexpr void give_operands(Dispatch& dispatch, const Emit& e, int width, bool 
 struct Few {
   int64_t m = 0, n = 0, k = 0, quads = 8, slices = 1;
 
-  constexpr Few(const Call& call, const Target& target) {
+  constexpr explicit Few(const Call& call) {
     const Shape& w = call.operand(1).shape;
     k = w[0], n = w[1], m = k > 0 ? call.operand(0).shape.count() / k : 0;
+  }
+  constexpr Few(const Call& call, const Parameters& p) : Few(call) { quads = p["quads"], slices = p["slices"]; }
+  constexpr Few(const Call& call, const Target& target) : Few(call) {
     if (target.adapter_class == AdapterClass::software) return;
     while (slices < 32 && slices * 16 < k) slices *= 2;
     while (slices > 1 && bytes() > target.max_workgroup_bytes) slices /= 2;
@@ -109,6 +112,36 @@ struct Few {
     return 16 * m * ceil_div(k, 4) + 16 * quads * slices + (slices > 1 ? 16 * quads * slices : 0);
   }
 };
+
+inline constexpr Parameter kFewParameters[] = {
+    {"quads", 1, 64, kPowersOfTwo, "groups of four neighbouring columns of a workgroup"},
+    {"slices", 1, 64, kPowersOfTwo, "invocations that share a column along k"},
+};
+constexpr void few_defaults(const Call& call, const Target& target, Parameters& p) {
+  const Few few(call, target);
+  p.fill("quads", few.quads);
+  p.fill("slices", few.slices);
+}
+constexpr bool few_valid(const Call& call, const Target& target, const Parameters& p) {
+  const int64_t size = p["quads"] * p["slices"];
+  return size <= 256 && size <= target.max_invocations && Few(call, p).bytes() <= target.max_workgroup_bytes;
+}
+
+inline constexpr Parameter kRowsParameters[] = {
+    {"rows_each", 1, 16, kPowersOfTwo, "rows of a workgroup"},
+    {"lanes", 8, 256, kPowersOfTwo, "its columns, one for each invocation"},
+};
+constexpr void rows_defaults(const Call& call, const Target& target, Parameters& p) {
+  const int64_t m = Few(call).m;
+  const bool software = target.adapter_class == AdapterClass::software;
+  p.fill("lanes", software ? 8 : 64);
+  int64_t rows = 1;
+  while (rows < (software ? 16 : 8) && rows < m) rows *= 2;
+  p.fill("rows_each", rows);
+}
+constexpr bool rows_valid(const Call&, const Target& target, const Parameters& p) {
+  return p["lanes"] <= target.max_invocations && p["rows_each"] * (p["lanes"] * 8 + 16) <= target.max_workgroup_bytes;
+}
 
 // Rows of whole vectors, one after another or apart.
 constexpr bool in_fours(const View* view) {
@@ -121,10 +154,7 @@ constexpr bool in_fours(const View* view) {
 constexpr void normed_linear_rows_emit(Emit& e) {
   const Shape &x = e.call().operand(0).shape, &w = e.call().operand(1).shape;
   const int64_t k = w[0], n = w[1], m = x.count() / k;
-  const bool software = e.target().adapter_class == AdapterClass::software;
-  const int64_t lanes = software ? 8 : 64;
-  int64_t rows = 1;
-  while (rows < (software ? 16 : 8) && rows < m) rows *= 2;
+  const int64_t lanes = e.parameter("lanes"), rows = e.parameter("rows_each");
   const int64_t tiles = ceil_div(m, rows) * ceil_div(n, lanes);
   const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
   Dispatch dispatch = e.dispatch(kNormedLinearFile);
@@ -148,7 +178,7 @@ constexpr bool normed_linear_few_accepts(const Call& call, const Target& target)
 }
 
 constexpr void normed_linear_few_emit(Emit& e) {
-  const normed_linear_internal::Few few(e.call(), e.target());
+  const normed_linear_internal::Few few(e.call(), e.parameters());
   const int64_t tiles = ceil_div(few.n, 4 * few.quads);
   const FoldedGrid grid = fold_grid(tiles, e.target().max_groups);
   Dispatch dispatch = e.dispatch(kNormedLinearFewFile);
@@ -191,9 +221,19 @@ constexpr bool normed_linear_tiled_prefers(const Call& call, const Target& targe
 }
 
 inline constexpr Variant kNormedLinearVariants[] = {
-    {"few", normed_linear_few_accepts, normed_linear_few_emit},
-    {"tiled", normed_linear_tiled_accepts, normed_linear_tiled_emit, normed_linear_tiled_prefers},
-    {"rows", nullptr, normed_linear_rows_emit},
+    {.name = "few",
+     .accepts = normed_linear_few_accepts,
+     .emit = normed_linear_few_emit,
+     .parameters = {normed_linear_internal::kFewParameters, normed_linear_internal::few_defaults,
+                    normed_linear_internal::few_valid}},
+    {.name = "tiled",
+     .accepts = normed_linear_tiled_accepts,
+     .emit = normed_linear_tiled_emit,
+     .prefers = normed_linear_tiled_prefers},
+    {.name = "rows",
+     .emit = normed_linear_rows_emit,
+     .parameters = {normed_linear_internal::kRowsParameters, normed_linear_internal::rows_defaults,
+                    normed_linear_internal::rows_valid}},
 };
 
 constexpr Cost normed_linear_cost(const Call& call) {

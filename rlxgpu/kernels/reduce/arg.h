@@ -64,7 +64,7 @@ inline constexpr std::string_view kStoreCandidateText =
 template <bool kLeast>
 constexpr void arg_rows_emit(Emit& e) {
   const ReduceLayout layout = reduce_layout(e.call());
-  const Lanes lanes = lanes_of({layout.rows, layout.cols, layout.adjacent_rows ? layout.rows : 1}, e.target());
+  const Lanes lanes = lanes_of(reduce_rows_of(layout), e);
   Dispatch dispatch = e.dispatch(kArgFile);
   give_lanes(dispatch, lanes);
   dispatch.number("kRows", layout.rows)
@@ -85,10 +85,10 @@ constexpr void arg_rows_emit(Emit& e) {
 template <bool kLeast>
 constexpr void arg_split_emit(Emit& e) {
   const ReduceLayout layout = reduce_layout(e.call());
-  const auto [splits, chunk] = split_of(layout.cols);
+  const auto [splits, chunk] = split_of(layout, e);
   const Ref parts = e.scratch(u32, {layout.rows, splits, 2});
   {
-    const Lanes lanes = lanes_of({layout.rows * splits, chunk, 1}, e.target());
+    const Lanes lanes = lanes_of({layout.rows * splits, chunk, 1}, e);
     Dispatch dispatch = e.dispatch(kArgFile);
     give_lanes(dispatch, lanes);
     dispatch.number("kRows", layout.rows)
@@ -124,8 +124,8 @@ constexpr void arg_split_emit(Emit& e) {
 
 template <bool kLeast>
 inline constexpr Variant kArgVariants[] = {
-    {"split", split_accepts, arg_split_emit<kLeast>},
-    {"rows", nullptr, arg_rows_emit<kLeast>},
+    {"split", split_accepts, arg_split_emit<kLeast>, nullptr, nullptr, kReduceSplitRules},
+    {"rows", nullptr, arg_rows_emit<kLeast>, nullptr, nullptr, kReduceRowsRules},
 };
 
 inline constexpr OpDef kArgmax{

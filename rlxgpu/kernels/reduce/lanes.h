@@ -1,8 +1,8 @@
 // Lanes: how the rows of a kernel that works row by row (reduce, softmax, scan) are given to workgroups.
 //
-//   const Lanes lanes = lanes_of({.rows = rows, .cols = cols, .inner = 1}, e.target());
-//   Dispatch dispatch = e.dispatch(file);
-//   give_lanes(dispatch, lanes);          // kLanes, kGroupRows, ...
+//   const Lanes lanes = lanes_of({.rows = rows, .cols = cols, .inner = 1}, e);   // from its parameters,
+//   kLanesParameters Dispatch dispatch = e.dispatch(file); give_lanes(dispatch, lanes);          // kLanes, kGroupRows,
+//   ...
 //
 // `lanes` invocations share a row; a workgroup holds `rows` rows, more than one when rows are short.
 // Where neighbouring elements in memory belong to neighbouring rows (the axis worked on is not the last),
@@ -56,6 +56,34 @@ constexpr Lanes lanes_of(const RowsOf& of, const Target& target) {
     lanes.row_step = lanes.lanes;
   }
   lanes.grid = fold_grid(ceil_div(of.rows, lanes.rows), target.max_groups);
+  return lanes;
+}
+
+inline constexpr Parameter kLanesParameters[] = {
+    {"lanes", 1, 256, kPowersOfTwo, "invocations that share a row"},
+    {"group_rows", 1, 256, kPowersOfTwo, "rows of a workgroup"},
+};
+constexpr void fill_lanes(const RowsOf& of, const Target& target, Parameters& p) {
+  const Lanes lanes = lanes_of(of, target);
+  p.fill("lanes", lanes.lanes);
+  const int64_t most = target.max_invocations < 256 ? target.max_invocations : 256;
+  const int64_t left = power_of_two_below(most / p["lanes"] < 1 ? 1 : most / p["lanes"]);
+  p.fill("group_rows", lanes.rows < left ? lanes.rows : left);
+}
+constexpr bool lanes_valid(const Call&, const Target& target, const Parameters& p) {
+  const int64_t size = p["lanes"] * p["group_rows"];
+  return size <= 256 && size <= target.max_invocations;
+}
+// As the variant's parameters say.
+constexpr Lanes lanes_of(const RowsOf& of, const Emit& e) {
+  Lanes lanes;
+  lanes.lanes = e.parameter("lanes"), lanes.rows = e.parameter("group_rows");
+  if (of.inner > 1) {
+    lanes.lane_step = lanes.rows;
+  } else {
+    lanes.row_step = lanes.lanes;
+  }
+  lanes.grid = fold_grid(ceil_div(of.rows, lanes.rows), e.target().max_groups);
   return lanes;
 }
 

@@ -70,6 +70,33 @@ constexpr Split split_of(int64_t cols) {
   return {ceil_div(cols, chunk), chunk};
 }
 
+// Those of "rows", and of the parts of "split".
+inline constexpr Parameter kSplitRowsParameters[] = {
+    {"splits", 1, 4096, 1, "parts of a row"},
+    kLanesParameters[0],
+    kLanesParameters[1],
+};
+constexpr RowsOf reduce_rows_of(const ReduceLayout& layout) {
+  return {layout.rows, layout.cols, layout.adjacent_rows ? layout.rows : 1};
+}
+constexpr void reduce_rows_defaults(const Call& call, const Target& target, Parameters& p) {
+  fill_lanes(reduce_rows_of(reduce_layout(call)), target, p);
+}
+constexpr void reduce_split_defaults(const Call& call, const Target& target, Parameters& p) {
+  const ReduceLayout layout = reduce_layout(call);
+  p.fill("splits", split_of(layout.cols).splits);
+  fill_lanes({layout.rows * p["splits"], ceil_div(layout.cols, p["splits"]), 1}, target, p);
+}
+constexpr bool reduce_split_valid(const Call& call, const Target& target, const Parameters& p) {
+  return lanes_valid(call, target, p) && p["splits"] <= reduce_layout(call).cols;
+}
+constexpr Split split_of(const ReduceLayout& layout, const Emit& e) {
+  const int64_t chunk = ceil_div(layout.cols, e.parameter("splits"));
+  return {ceil_div(layout.cols, chunk), chunk};
+}
+inline constexpr ParameterRules kReduceRowsRules = {kLanesParameters, reduce_rows_defaults, lanes_valid};
+inline constexpr ParameterRules kReduceSplitRules = {kSplitRowsParameters, reduce_split_defaults, reduce_split_valid};
+
 }  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_REDUCE_LAYOUT_H_

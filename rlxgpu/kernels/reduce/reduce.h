@@ -89,7 +89,7 @@ constexpr Reduction reduction_of(Reduce kind, DType dtype) {
 
 constexpr void reduce_rows(Emit& e, const Reduction& r) {
   const ReduceLayout layout = reduce_layout(e.call());
-  const Lanes lanes = lanes_of({layout.rows, layout.cols, layout.adjacent_rows ? layout.rows : 1}, e.target());
+  const Lanes lanes = lanes_of(reduce_rows_of(layout), e);
   Dispatch dispatch = e.dispatch(kReduceFile);
   give_lanes(dispatch, lanes);
   dispatch.type("Elem", r.element)
@@ -117,7 +117,7 @@ constexpr DType scratch_dtype(Register reg) {
 }
 
 constexpr void reduce_parts(Emit& e, const Reduction& r, const ReduceLayout& layout, const Split& split, Ref parts) {
-  const Lanes lanes = lanes_of({layout.rows * split.splits, split.chunk, 1}, e.target());
+  const Lanes lanes = lanes_of({layout.rows * split.splits, split.chunk, 1}, e);
   Dispatch dispatch = e.dispatch(kReduceFile);
   give_lanes(dispatch, lanes);
   dispatch.type("Elem", r.element)
@@ -142,7 +142,7 @@ constexpr void reduce_parts(Emit& e, const Reduction& r, const ReduceLayout& lay
 
 constexpr void reduce_split(Emit& e, const Reduction& r) {
   const ReduceLayout layout = reduce_layout(e.call());
-  const Split split = split_of(layout.cols);
+  const Split split = split_of(layout, e);
   const Ref parts = e.scratch(scratch_dtype(r.acc), {layout.rows, split.splits});
   reduce_parts(e, r, layout, split, parts);
 
@@ -180,8 +180,8 @@ constexpr void reduce_split_emit(Emit& e) {
 }
 template <Reduce kKind>
 inline constexpr Variant kReduceVariants[] = {
-    {"split", split_accepts, reduce_split_emit<kKind>},
-    {"rows", nullptr, reduce_rows_emit<kKind>},
+    {"split", split_accepts, reduce_split_emit<kKind>, nullptr, nullptr, kReduceSplitRules},
+    {"rows", nullptr, reduce_rows_emit<kKind>, nullptr, nullptr, kReduceRowsRules},
 };
 
 constexpr Cost reduce_cost(const Call& call) { return {static_cast<double>(call.operand(0).shape.count()), 0}; }

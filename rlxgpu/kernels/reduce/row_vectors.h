@@ -38,6 +38,31 @@ constexpr RowVectors row_vectors(int64_t rows, int64_t cols, const Target& targe
   return of;
 }
 
+inline constexpr Parameter kRowVectorsParameters[] = {
+    {"lanes", 1, 256, kPowersOfTwo, "invocations that share a row"},
+    {"group_rows", 1, 256, kPowersOfTwo, "rows of a workgroup"},
+    {"held", 0, 1, 1, "1: a row stays in registers; 0: it is read again"},
+};
+constexpr void fill_row_vectors(const RowVectors& by_default, const Target& target, Parameters& p) {
+  p.fill("lanes", by_default.lanes);
+  const int64_t most = target.max_invocations < 256 ? target.max_invocations : 256;
+  const int64_t left = power_of_two_below(most / p["lanes"] < 1 ? 1 : most / p["lanes"]);
+  p.fill("group_rows", by_default.group_rows < left ? by_default.group_rows : left);
+  p.fill("held", by_default.held && ceil_div(by_default.vectors, p["lanes"]) <= 32);
+}
+constexpr bool row_vectors_valid(const RowVectors& by_default, const Target& target, const Parameters& p) {
+  const int64_t size = p["lanes"] * p["group_rows"];
+  return size <= 256 && size <= target.max_invocations &&
+         (p["held"] == 0 || ceil_div(by_default.vectors, p["lanes"]) <= 32);
+}
+// As the variant's parameters say.
+constexpr RowVectors row_vectors(RowVectors of, const Emit& e) {
+  of.lanes = e.parameter("lanes"), of.group_rows = e.parameter("group_rows"), of.held = e.parameter("held") != 0;
+  of.each = ceil_div(of.vectors, of.lanes);
+  of.grid = fold_grid(ceil_div(of.rows, of.group_rows), e.target().max_groups);
+  return of;
+}
+
 }  // namespace rlxgpu::core
 
 #endif  // RLXGPU_KERNELS_REDUCE_ROW_VECTORS_H_

@@ -37,14 +37,29 @@ constexpr void scan_infer(Infer& infer) {
   infer.result(infer.dtype(0), shape);
 }
 
+inline constexpr Parameter kScanParameters[] = {
+    kLanesParameters[0],
+    kLanesParameters[1],
+    {"each", 1, 16, kPowersOfTwo, "neighbouring elements of an invocation"},
+};
+constexpr RowsOf scan_rows(const Call& call) {
+  const Shape& shape = call.operand(0).shape;
+  const int axis = normalise_axis(call.attr(0), shape.rank());
+  const int64_t inner = shape.count(axis + 1, shape.rank());
+  return {shape.count(0, axis) * inner, shape[axis], inner};
+}
+constexpr void scan_defaults(const Call& call, const Target& target, Parameters& p) {
+  fill_lanes(scan_rows(call), target, p);
+  p.fill("each", 4);
+}
+
 template <Combine kCombine>
 constexpr void scan_emit(Emit& e) {
   const Shape& shape = e.call().operand(0).shape;
   const DType dtype = e.call().operand(0).dtype;
   const int axis = normalise_axis(e.attr(0), shape.rank());
-  const int64_t inner = shape.count(axis + 1, shape.rank());
-  const int64_t rows = shape.count(0, axis) * inner;
-  const Lanes lanes = lanes_of({rows, shape[axis], inner}, e.target());
+  const auto [rows, cols, inner] = scan_rows(e.call());
+  const Lanes lanes = lanes_of({rows, cols, inner}, e);
   const int row_symbol = axis > 0 && lanes.grid.rows == 1 ? shape.symbol(0) : -1;
   Dispatch dispatch = e.dispatch(kScanFile);
   give_lanes(dispatch, lanes);
@@ -54,7 +69,7 @@ constexpr void scan_emit(Emit& e) {
       .number("kInner", inner)
       .number("kExclusive", e.attr(1))
       .number("kReverse", e.attr(2))
-      .number("kEach", 4)
+      .number("kEach", e.parameter("each"))
       .extent("cols", shape.dim(axis))
       .input("x", e.operand(0))
       .output("y", e.result())
@@ -65,7 +80,8 @@ constexpr void scan_emit(Emit& e) {
 }
 
 template <Combine kCombine>
-inline constexpr Variant kScanVariants[] = {{"rows", nullptr, scan_emit<kCombine>}};
+inline constexpr Variant kScanVariants[] = {
+    {.name = "rows", .emit = scan_emit<kCombine>, .parameters = {kScanParameters, scan_defaults, lanes_valid}}};
 
 template <Combine kCombine>
 constexpr OpDef scan_op(std::string_view name) {

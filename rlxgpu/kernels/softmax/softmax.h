@@ -36,12 +36,21 @@ constexpr void softmax_infer(Infer& infer) {
   infer.result(infer.dtype(0), shape);
 }
 
+constexpr RowsOf softmax_rows(const Call& call) {
+  const Shape& shape = call.operand(0).shape;
+  const int axis = normalise_axis(call.attr(0), shape.rank());
+  const int64_t inner = shape.count(axis + 1, shape.rank());
+  return {shape.count(0, axis) * inner, shape[axis], inner};
+}
+constexpr void softmax_rows_defaults(const Call& call, const Target& target, Parameters& p) {
+  fill_lanes(softmax_rows(call), target, p);
+}
+
 constexpr void softmax_emit(Emit& e, std::string_view normalised) {
   const Shape& shape = e.call().operand(0).shape;
   const int axis = normalise_axis(e.attr(0), shape.rank());
-  const int64_t inner = shape.count(axis + 1, shape.rank());
-  const int64_t rows = shape.count(0, axis) * inner;
-  const Lanes lanes = lanes_of({rows, shape[axis], inner}, e.target());
+  const auto [rows, cols, inner] = softmax_rows(e.call());
+  const Lanes lanes = lanes_of({rows, cols, inner}, e);
   const int row_symbol = axis > 0 && lanes.grid.rows == 1 ? shape.symbol(0) : -1;
   Dispatch dispatch = e.dispatch(kSoftmaxFile);
   give_lanes(dispatch, lanes);
@@ -79,9 +88,16 @@ constexpr bool softmax_vectors_accepts(const Call& call, const Target& target) {
          view != nullptr && is_dense(*view, shape) && softmax_vectors(call, target).held;
 }
 
+constexpr void softmax_vectors_defaults(const Call& call, const Target& target, Parameters& p) {
+  fill_row_vectors(softmax_vectors(call, target), target, p);
+}
+constexpr bool softmax_vectors_valid(const Call& call, const Target& target, const Parameters& p) {
+  return p["held"] != 0 && row_vectors_valid(softmax_vectors(call, target), target, p);
+}
+
 constexpr void softmax_vectors_emit(Emit& e, bool log) {
   const Shape& shape = e.call().operand(0).shape;
-  const RowVectors rows = softmax_vectors(e.call(), e.target());
+  const RowVectors rows = row_vectors(softmax_vectors(e.call(), e.target()), e);
   Dispatch dispatch = e.dispatch(kSoftmaxVectorsFile);
   rows.give_to(dispatch);
   const int64_t cols = shape[shape.rank() - 1];
@@ -103,10 +119,15 @@ constexpr void softmax_vectors_emit(Emit& e, bool log) {
 constexpr void softmax_in_vectors_emit(Emit& e) { softmax_vectors_emit(e, false); }
 constexpr void log_softmax_in_vectors_emit(Emit& e) { softmax_vectors_emit(e, true); }
 
-inline constexpr Variant kSoftmaxVariants[] = {{"vectors", softmax_vectors_accepts, softmax_in_vectors_emit},
-                                               {"rows", nullptr, softmax_rows_emit}};
-inline constexpr Variant kLogSoftmaxVariants[] = {{"vectors", softmax_vectors_accepts, log_softmax_in_vectors_emit},
-                                                  {"rows", nullptr, log_softmax_rows_emit}};
+inline constexpr ParameterRules kSoftmaxVectorsRules = {kRowVectorsParameters, softmax_vectors_defaults,
+                                                        softmax_vectors_valid};
+inline constexpr ParameterRules kSoftmaxRowsRules = {kLanesParameters, softmax_rows_defaults, lanes_valid};
+inline constexpr Variant kSoftmaxVariants[] = {
+    {"vectors", softmax_vectors_accepts, softmax_in_vectors_emit, nullptr, nullptr, kSoftmaxVectorsRules},
+    {"rows", nullptr, softmax_rows_emit, nullptr, nullptr, kSoftmaxRowsRules}};
+inline constexpr Variant kLogSoftmaxVariants[] = {
+    {"vectors", softmax_vectors_accepts, log_softmax_in_vectors_emit, nullptr, nullptr, kSoftmaxVectorsRules},
+    {"rows", nullptr, log_softmax_rows_emit, nullptr, nullptr, kSoftmaxRowsRules}};
 
 // A difference, an exponential, a sum and a division for each element.
 constexpr Cost softmax_cost(const Call& call) { return {4.0 * static_cast<double>(call.operand(0).shape.count()), 0}; }

@@ -75,16 +75,38 @@ constexpr void store_run(Emit& e, Dispatch& dispatch, bool last, Ref runs) {
 // dearer than the entries.
 constexpr int64_t merged_at_once(int64_t entries) { return entries <= 65536 ? 8 : 2; }
 
-constexpr void argsort_emit(Emit& e, int64_t block) {
+// The least power of two that holds a row, at least 2.
+constexpr int64_t block_of(int64_t cols, int64_t most) {
+  int64_t block = 2;
+  while (block < cols && block < most) block *= 2;
+  return block;
+}
+
+inline constexpr Parameter kArgsortParameters[] = {
+    {"block", 2, 1024, kPowersOfTwo, "neighbours that a workgroup sorts"},
+    {"lanes", 1, 256, kPowersOfTwo, "its invocations"},
+    {"ways", 0, 8, 2, "sorted runs that are merged at once; 0: 8 of few entries, else 2"},
+};
+// Software adapters pay for every step of the network: there small blocks, which need fewer of them, and one subgroup,
+// for barriers are dear; elsewhere an invocation for every comparison of a step.
+constexpr void argsort_defaults(int64_t most_block, const Call& call, const Target& target, Parameters& p) {
+  p.fill("block", block_of(sort_layout(call).cols, most_block));
+  const int64_t wide = power_of_two_below(target.max_invocations);
+  const int64_t most = target.adapter_class == AdapterClass::software ? 8 : wide < 256 ? wide : 256;
+  p.fill("lanes", p["block"] / 2 < most ? p["block"] / 2 : most);
+  p.fill("ways", 0);
+}
+constexpr bool argsort_valid(const Call&, const Target& target, const Parameters& p) {
+  return p["lanes"] <= target.max_invocations && p["lanes"] <= p["block"];
+}
+
+constexpr void argsort_emit(Emit& e) {
+  const int64_t block = e.parameter("block");
   const SortLayout l = sort_layout(e.call());
   const DType dtype = e.call().operand(0).dtype;
   const Shape& shape = e.call().operand(0).shape;
   const auto smaller = [](int64_t a, int64_t b) { return a < b ? a : b; };
   int64_t runs = ceil_div(l.cols, block), width = smaller(block, l.keep);
-  // One subgroup where barriers are dear, else an invocation for every comparison of a step.
-  const int64_t most = e.target().adapter_class == AdapterClass::software
-                           ? 8
-                           : smaller(256, power_of_two_below(e.target().max_invocations));
   Ref given = runs > 1 ? e.scratch(u32, {l.rows, runs, width, 2}) : Ref();
   {
     const FoldedGrid grid = fold_grid(l.rows * runs, e.target().max_groups);
@@ -96,7 +118,7 @@ constexpr void argsort_emit(Emit& e, int64_t block) {
         .number("kKeep", width)
         .number("kDescending", e.attr(1))
         .number("kBlock", block)
-        .number("kLanes", smaller(block / 2, most))
+        .number("kLanes", e.parameter("lanes"))
         .number("kGridRow", grid.row)
         .extent("cols", shape.dim(normalise_axis(e.attr(0), shape.rank())))
         .input("x", e.operand(0))
@@ -105,7 +127,8 @@ constexpr void argsort_emit(Emit& e, int64_t block) {
     dispatch.grid(grid.row, grid.rows);
   }
   while (runs > 1) {
-    const int64_t ways = smaller(runs, merged_at_once(l.rows * runs * width));
+    const int64_t given_ways = e.parameter("ways");
+    const int64_t ways = smaller(runs, given_ways > 0 ? given_ways : merged_at_once(l.rows * runs * width));
     const int64_t left = ceil_div(runs, ways), kept = smaller(ways * width, l.keep);
     const FoldedGrid grid = fold_grid(ceil_div(l.rows * left * ways * width, 64), e.target().max_groups);
     const Ref merged = left > 1 ? e.scratch(u32, {l.rows, left, kept, 2}) : Ref();
@@ -125,23 +148,23 @@ constexpr void argsort_emit(Emit& e, int64_t block) {
   }
 }
 
-// The least power of two that holds a row, at least 2.
-constexpr int64_t block_of(int64_t cols, int64_t most) {
-  int64_t block = 2;
-  while (block < cols && block < most) block *= 2;
-  return block;
-}
-
 constexpr bool fits_block(const Call& call, const Target&) { return sort_layout(call).cols <= 1024; }
-constexpr void argsort_block_emit(Emit& e) { argsort_emit(e, block_of(sort_layout(e.call()).cols, 1024)); }
-// Software adapters pay for every step of the network: there small blocks, which need fewer of them.
-constexpr void argsort_merge_emit(Emit& e) {
-  argsort_emit(e, block_of(sort_layout(e.call()).cols, e.target().adapter_class == AdapterClass::software ? 64 : 512));
+constexpr void argsort_block_defaults(const Call& call, const Target& target, Parameters& p) {
+  argsort_defaults(1024, call, target, p);
+}
+constexpr bool argsort_block_valid(const Call& call, const Target& target, const Parameters& p) {
+  return argsort_valid(call, target, p) && p["block"] >= sort_layout(call).cols;
+}
+constexpr void argsort_merge_defaults(const Call& call, const Target& target, Parameters& p) {
+  argsort_defaults(target.adapter_class == AdapterClass::software ? 64 : 512, call, target, p);
 }
 
 inline constexpr Variant kArgsortVariants[] = {
-    {"block", fits_block, argsort_block_emit},
-    {"merge", nullptr, argsort_merge_emit},
+    {.name = "block",
+     .accepts = fits_block,
+     .emit = argsort_emit,
+     .parameters = {kArgsortParameters, argsort_block_defaults, argsort_block_valid}},
+    {.name = "merge", .emit = argsort_emit, .parameters = {kArgsortParameters, argsort_merge_defaults, argsort_valid}},
 };
 
 inline constexpr OpDef kArgsort{
