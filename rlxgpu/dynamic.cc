@@ -1,9 +1,12 @@
 #include "rlxgpu/dynamic.h"
 
+#include <string>
 #include <utility>
 
+#include "rlxgpu/compile/check_choices.h"
 #include "rlxgpu/compile/compile.h"
 #include "rlxgpu/compile/rendered_program.h"
+#include "rlxgpu/runtime/say_choices.h"
 #include "rlxgpu/runtime/trust.h"
 #include "rlxgpu/runtime/verify.h"
 
@@ -12,6 +15,8 @@ namespace rlxgpu::core::internal {
 Result<Session> start_session(const Device& device, const Graph& graph, const DynamicOptions& options) {
   const Target target = options.target != nullptr ? *options.target : device.target();
   CompileOptions compile_options = options.compile;
+  if (const std::string unknown = unknown_choice(graph, compile_options.choices); !unknown.empty())
+    return invalid_argument(unknown);
   if (options.tuned && compile_options.chooser.choose == nullptr) compile_options.chooser = chooser_of(device);
   Origin origin;
   const bool verified = wants_verification(options.engine);
@@ -21,6 +26,7 @@ Result<Session> start_session(const Device& device, const Graph& graph, const Dy
   }
   Program program = compile_for(device, graph, target, compile_options);
   if (!program.error.empty()) return invalid_argument(program.error.view());
+  say_choices(device, graph, view_of(program, target), compile_options.choices, options.engine.label);
   EngineOptions engine = options.engine;
   if (verified) engine.checker = make_verifier(device, target, std::move(origin), view_of(program, target));
   const RenderedProgram rendered = options.sizes == Sizes::free ? render_free(std::move(program), target)

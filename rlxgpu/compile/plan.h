@@ -24,7 +24,7 @@ class Planner {
       if (tensor.buffer < 0) tensor.buffer = spare_buffer();  // never bound: an empty result
     }
     for (BufferDecl& buffer : program_.buffers) buffer.bytes = buffer.bytes < 16 ? 16 : (buffer.bytes + 15) / 16 * 16;
-    for (const TensorDecl& tensor : program_.tensors) check_size(tensor);
+    for (size_t t = 0; t < program_.tensors.size(); ++t) check_size(static_cast<int32_t>(t));
   }
 
  private:
@@ -114,10 +114,52 @@ class Planner {
     return slots_[0].buffer;
   }
 
-  constexpr void check_size(const TensorDecl& tensor) {
+  constexpr void check_size(int32_t id) {
+    const TensorDecl& tensor = program_.tensors[static_cast<size_t>(id)];
     if (tensor.bytes <= target_.max_binding_bytes || !program_.error.empty()) return;
-    program_.error << "a tensor " << name_of(tensor.dtype) << tensor.shape << " takes " << tensor.bytes
-                   << " bytes; one binding of this target holds at most " << target_.max_binding_bytes;
+    say_which(id);
+    program_.error << name_of(tensor.dtype) << tensor.shape << " takes " << tensor.bytes
+                   << " bytes; one binding of this target holds at most " << target_.max_binding_bytes
+                   << ": make it in parts, of a type with fewer bytes, or run it on a device with larger bindings";
+  }
+  // "model.h:8: param "w", ", "model.h:9: the result of step 3 (matmul/f32/plain), ".
+  constexpr void say_which(int32_t id) {
+    Text& error = program_.error;
+    for (const Output& output : graph_.outputs) {
+      const Node& node = graph_.producer(output.value);
+      if (is_named(id, graph_.name(output.name))) return void(say_site(node.site) << "output \"" << graph_.name(output.name) << "\", ");
+    }
+    for (const Node& node : graph_.nodes) {
+      if (node.kind == NodeKind::op || node.kind == NodeKind::constant || !is_named(id, graph_.name(node.name))) continue;
+      constexpr std::string_view kKinds[] = {"input", "param", "state"};
+      const int kind = node.kind == NodeKind::input ? 0 : node.kind == NodeKind::param ? 1 : 2;
+      return void(say_site(node.site) << kKinds[kind] << " \"" << graph_.name(node.name) << "\", ");
+    }
+    for (size_t s = 0; s < program_.steps.size(); ++s) {
+      const Step& step = program_.steps[s];
+      for (const StepBinding& binding : slice(span_of(program_.bindings), step.bindings)) {
+        if (binding.tensor != id || !binding.writes) continue;
+        for (const Node& node : graph_.nodes) {
+          if (node.kind == NodeKind::op && node.site.line == step.line) {
+            say_site(node.site);
+            break;
+          }
+        }
+        error << "the result of step " << s << " (" << text_of(step.label) << "), ";
+        return;
+      }
+    }
+    error << "a constant ";
+  }
+  constexpr Text& say_site(const Site& site) { return program_.error << site.file << ':' << site.line << ": "; }
+  constexpr std::string_view text_of(Range name) const {
+    return program_.names.view().substr(static_cast<size_t>(name.first), static_cast<size_t>(name.count));
+  }
+  constexpr bool is_named(int32_t tensor, std::string_view name) const {
+    for (const Port& port : program_.ports) {
+      if (port.tensor == tensor && text_of(port.name) == name) return true;
+    }
+    return false;
   }
 
   struct Slot {

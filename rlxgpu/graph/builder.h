@@ -188,6 +188,18 @@ class Builder {
 
  private:
   friend class Infer;
+  // [n<=8,12]
+  constexpr void append_named(Text& out, const Shape& shape) const {
+    out << '[';
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      if (axis > 0) out << ',';
+      if (const int symbol = shape.symbol(axis); symbol >= 0) {
+        out << graph_.name(graph_.node(graph_.scalars[static_cast<size_t>(symbol)]).name) << "<=";
+      }
+      out << shape[axis];
+    }
+    out << ']';
+  }
   constexpr void refuse_operand(const OpDef& op, const Tensor& operand, size_t k, Site site) {
     if (operand.builder_ != this || !operand.valid()) return fail(site, op.name, ": operand ", k, " belongs to no graph or to another one");
     fail(site, op.name, ": operand ", k, " was changed in place by an op before: use that op's result");
@@ -326,7 +338,7 @@ constexpr void Infer::fail(const Parts&... parts) {
   for (int k = 0; k < count(); ++k) {
     if (k) shapes << ", ";
     if (dtype(k) != f32) shapes << name_of(dtype(k));
-    shapes << shape(k);
+    builder_.append_named(shapes, shape(k));
   }
   builder_.fail(site_, *site_.called ? std::string_view(site_.called) : call_.op->name, '(', shapes, "): ", parts...);
 }

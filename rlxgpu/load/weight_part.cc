@@ -32,7 +32,28 @@ class Copier {
     }
   }
 
-  Tensor take(int32_t value) {
+  // What a value needs comes before it. By a list, since chains may be longer than a stack is deep.
+  Tensor take(int32_t wanted) {
+    std::vector<int32_t> open = {wanted};
+    while (!open.empty()) {
+      const int32_t value = open.back();
+      const Node& node = from_.producer(value);
+      const size_t before = open.size();
+      if (node.kind == NodeKind::op && !taken_.contains(value) && !known_.contains(value)) {
+        for (int k = node.operands.count; k-- > 0;) {
+          if (!taken_.contains(from_.operand(node, k))) open.push_back(from_.operand(node, k));
+        }
+      }
+      if (open.size() > before) continue;
+      take_one(value);
+      open.pop_back();
+    }
+    return taken_.at(wanted);
+  }
+
+ private:
+  // Its operands are taken.
+  Tensor take_one(int32_t value) {
     if (const auto found = taken_.find(value); found != taken_.end()) return found->second;
     if (const auto found = known_.find(value); found != known_.end()) {
       return taken_[value] = to_.param(found->second, from_.value(value).dtype, from_.value(value).shape);
@@ -56,13 +77,12 @@ class Copier {
         break;
     }
     std::vector<Tensor> operands;
-    for (int k = 0; k < node.operands.count; ++k) operands.push_back(take(from_.operand(node, k)));
+    for (int k = 0; k < node.operands.count; ++k) operands.push_back(taken_.at(from_.operand(node, k)));
     const int32_t first = to_.append(*node.op, operands, from_.attributes(node), node.site);
     for (int k = 0; k < node.results.count; ++k) taken_[node.results.first + k] = {&to_, first < 0 ? -1 : first + k};
     return taken_[value];
   }
 
- private:
   const Graph& from_;
   Builder& to_;
   const std::map<int32_t, std::string>& known_;  // results that are weights there

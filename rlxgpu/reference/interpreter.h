@@ -5,15 +5,14 @@
 //
 // In double, one node after the other, each result rounded to its storage type as a store would (so a fused chain of
 // f16 ops, which rounds once, may be closer to the truth). Arrays have the actual sizes: a run-time extent is given
-// by its name among `numbers`, and shapes follow. Throws std::invalid_argument when something is missing or does not
-// fit.
+// by its name among `numbers`, and shapes follow. What is missing or does not fit is said in RunOptions::error, and
+// then there are no results; without that it ends the program.
 #ifndef RLXGPU_REFERENCE_INTERPRETER_H_
 #define RLXGPU_REFERENCE_INTERPRETER_H_
 
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,8 +38,9 @@ struct RunOptions {
   bool round = true;         // false: keep every result in double
   std::function<void(const Node&, Array&)> after_each = {};  // may change an op's result, before it is rounded
   std::function<bool(const Node&, Call&)> compute =
-      {};                    // true: it has filled in the results, in place of the reference
-  Shaker* shaker = nullptr;  // makes every op as wrong as it may be; then `round` is its own affair
+      {};                        // true: it has filled in the results, in place of the reference
+  std::string* error = nullptr;  // gets the first sentence about what is wrong
+  Shaker* shaker = nullptr;      // makes every op as wrong as it may be; then `round` is its own affair
 };
 
 class Interpreter {
@@ -51,11 +51,11 @@ class Interpreter {
         options_(options),
         values_(graph.values.size()),
         buffers_(graph.values.size(), -1) {
-    if (!graph.ok()) throw std::invalid_argument(std::string(graph.error.view()));
+    if (!graph.ok()) fail(std::string(graph.error.view()));
   }
 
   Arrays run() {
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    for (size_t n = 0; n < graph_.nodes.size() && error_.empty(); ++n) {
       const Node& node = graph_.nodes[n];
       if (node.kind == NodeKind::op) {
         evaluate(node);
@@ -64,6 +64,11 @@ class Interpreter {
         if (node.kind == NodeKind::state) buffers_[static_cast<size_t>(node.results.first)] = node.results.first;
       }
     }
+    if (!error_.empty()) {
+      if (options_.error == nullptr) misuse(error_.c_str());
+      *options_.error = error_;
+      return {};
+    }
     keep_states();
     Arrays outputs;
     for (const Output& output : graph_.outputs) outputs[std::string(graph_.name(output.name))] = at(output.value);
@@ -71,30 +76,34 @@ class Interpreter {
   }
 
  private:
+  void fail(std::string sentence) {
+    if (error_.empty()) error_ = std::move(sentence);
+  }
   Array& at(int32_t value) { return values_[static_cast<size_t>(value)]; }
 
-  double number(const Node& scalar) const {
+  double number(const Node& scalar) {
     const std::string_view name = graph_.name(scalar.name);
     const auto found = options_.numbers.find(name);
-    if (found == options_.numbers.end()) throw std::invalid_argument("no number for \"" + std::string(name) + "\"");
-    return found->second;
+    if (found != options_.numbers.end()) return found->second;
+    fail("no number for \"" + std::string(name) + "\"");
+    return 0;
   }
 
   // With the extents of this run.
-  Shape actual(const Shape& shape) const {
+  Shape actual(const Shape& shape) {
     Shape result;
     for (int axis = 0; axis < shape.rank(); ++axis) {
       const int symbol = shape.symbol(axis);
       const double extent = symbol < 0 ? static_cast<double>(shape[axis])
                                        : number(graph_.node(graph_.scalars[static_cast<size_t>(symbol)]));
-      if (extent < 0 || extent > static_cast<double>(shape[axis]))
-        throw std::invalid_argument("a run-time extent is too large");
-      result.push_back(Dim(static_cast<int64_t>(extent)));
+      const bool fits = extent >= 0 && extent <= static_cast<double>(shape[axis]);
+      if (!fits) fail("a run-time extent is too large");
+      result.push_back(Dim(fits ? static_cast<int64_t>(extent) : 0));
     }
     return result;
   }
 
-  Array source(const Node& node) const {
+  Array source(const Node& node) {
     const Value& value = graph_.value(node.results.first);
     const Shape shape = actual(value.shape);
     const std::string_view name = graph_.name(node.name);
@@ -108,14 +117,16 @@ class Interpreter {
     const Arrays* given = state ? options_.states : &inputs_;
     if (given == nullptr || !given->contains(name)) {
       if (state) return Array(value.dtype, shape);
-      throw std::invalid_argument("no values for \"" + std::string(name) + "\"");
+      fail("no values for \"" + std::string(name) + "\"");
+      return Array(value.dtype, shape);
     }
     Array array = given->find(name)->second;
     if (array.dtype != value.dtype || !(array.shape == shape)) {
       Text text;
       text << '"' << name << "\" is " << name_of(value.dtype) << shape << ", not " << name_of(array.dtype)
            << array.shape;
-      throw std::invalid_argument(std::string(text.view()));
+      fail(std::string(text.view()));
+      return Array(value.dtype, shape);
     }
     if (options_.round) round_to_storage(array);
     return array;
@@ -145,9 +156,9 @@ class Interpreter {
     }
   }
 
-  void compute(const Node& node, Call& call) const {
+  void compute(const Node& node, Call& call) {
     if (options_.compute && options_.compute(node, call)) return;
-    if (node.op->reference == nullptr) throw std::invalid_argument(std::string(node.op->name) + " has no reference");
+    if (node.op->reference == nullptr) return fail(std::string(node.op->name) + " has no reference");
     node.op->reference(call);
   }
 
@@ -164,6 +175,7 @@ class Interpreter {
   const Graph& graph_;
   const Arrays& inputs_;
   const RunOptions& options_;
+  std::string error_;
   std::vector<Array> values_;
   std::vector<int32_t> buffers_;  // of a value: the state whose memory it is, or -1
 };

@@ -8,24 +8,31 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <span>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "rlxgpu/base/half.h"
-#include "rlxgpu/graph/element.h"
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/graph/dtype.h"
+#include "rlxgpu/graph/element.h"
 #include "rlxgpu/graph/shape.h"
 #include "rlxgpu/reference/call.h"
 
 namespace rlxgpu::core::reference {
 
+// Ends the program: a reference was called in a way that is never right.
+[[noreturn]] inline void misuse(const char* sentence) {
+  std::fprintf(stderr, "rlxgpu: %s\n", sentence);
+  std::abort();
+}
+
 // `values` of a c64 tensor: two for each element.
 inline Array array_of(DType dtype, const Shape& shape, std::vector<double> values) {
   Array array(dtype, shape);
-  if (values.size() != array.data.size()) throw std::invalid_argument("array_of: the values do not fill the shape");
+  if (values.size() != array.data.size()) misuse("array_of: the values do not fill the shape");
   array.data = std::move(values);
   return array;
 }

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,8 @@
 #include "webgpu/webgpu_cpp.h"
 
 namespace rlxgpu::core::internal {
+
+absl::StatusCode code_of(wgpu::ErrorType type);
 
 // Collects the errors that Dawn reports on this thread while it exists. Nests: the innermost collects. Of an adopted
 // device, whose callbacks are the caller's, by error scopes.
@@ -87,6 +90,9 @@ struct DeviceState {
 
   std::mutex trust_mutex;               // guards trusted
   std::map<std::string, bool> trusted;  // by the texts of a probe's kernels: see trust.cc
+
+  std::mutex said_mutex;       // guards said
+  std::set<std::string> said;  // sentences that are worth saying once: see say_choices.h
 
   AdapterInfo adapter;
   Target target;

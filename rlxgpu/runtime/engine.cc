@@ -51,6 +51,7 @@ void count_unread(EngineState& engine) {
 
 absl::Status submit(EngineState& engine, const RunOptions& options, const std::shared_ptr<RunState>& run) {
   if (absl::Status status = engine.check(); !status.ok()) return status;
+  if (absl::Status status = engine.check_inputs(); !status.ok()) return status;
   if (absl::Status status = engine.refresh(); !status.ok()) return status;
   DeviceState& device = *engine.device;
   if (options.on_done && !device.synchronised) {
@@ -145,6 +146,14 @@ absl::Status EngineState::check() {
                    unset.size() > 1 ? absl::StrCat(", nor were ", unset.size() - 1, " others") : std::string()));
 }
 
+absl::Status EngineState::check_inputs() const {
+  if (unset_inputs.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      label, ": input \"", (*ports)[static_cast<size_t>(unset_inputs.front())].name, "\" was never set",
+      unset_inputs.size() > 1 ? absl::StrCat(", nor were ", unset_inputs.size() - 1, " others") : std::string(),
+      "; with EngineOptions::zero_inputs it would be zero"));
+}
+
 uint32_t EngineState::groups_x(const EngineStep& step) const {
   if (step.grid_scalar < 0) return step.grid[0];
   const EngineScalar& scalar = scalars[static_cast<size_t>(step.grid_scalar)];
@@ -200,7 +209,9 @@ Status Engine::set_input(int port, std::span<const std::byte> data) {
     if (!fits.ok()) return fits;
   }
   const internal::Slice& slice = state_->slice_of(input);
-  return state_->device->write(slice.buffer, slice.offset, data);
+  if (absl::Status status = state_->device->write(slice.buffer, slice.offset, data); !status.ok()) return status;
+  std::erase(state_->unset_inputs, port);
+  return absl::OkStatus();
 }
 
 Status Engine::set_scalar(int scalar, uint32_t word) {
@@ -254,6 +265,7 @@ Run Engine::run(const RunOptions& options) {
 Status Engine::encode(const wgpu::CommandEncoder& encoder) {
   if (!state_) return no_engine();
   if (absl::Status status = state_->check(); !status.ok()) return status;
+  if (absl::Status status = state_->check_inputs(); !status.ok()) return status;
   if (absl::Status status = state_->refresh(); !status.ok()) return status;
   state_->last = absl::OkStatus();
   state_->last_run = nullptr;

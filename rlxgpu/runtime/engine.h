@@ -36,7 +36,7 @@ namespace rlxgpu::core {
 namespace internal {
 struct EngineState;
 class StepChecker;
-}
+}  // namespace internal
 
 struct Progress {
   int done = 0, total = 0;  // kernels
@@ -49,8 +49,9 @@ struct EngineOptions {
   Weights weights = {};    // shared with other engines; when none, the engine makes its own
   States states = {};      // likewise
   ProgressCallback progress = {};
-  bool verify = false;  // compare every step of every run with what it stands for: slow (verify.h, RLXGPU_VERIFY)
-  ProgressCallback verify_progress = {};                 // steps, while a run is verified
+  bool zero_inputs = false;  // inputs that were never set are zero; else they are an error of the run
+  bool verify = false;       // compare every step of every run with what it stands for: slow (verify.h, RLXGPU_VERIFY)
+  ProgressCallback verify_progress = {};                // steps, while a run is verified
   std::shared_ptr<internal::StepChecker> checker = {};  // what does it: made with the program, where there is a graph
   std::function<bool()> cancelled = {};  // asked before every kernel: true ends the creation with Cancelled
 };
@@ -133,8 +134,8 @@ class Engine {
   // stay as they are until the submit.
   Status encode(const wgpu::CommandEncoder& encoder);
 
-  // Runs once with a timestamp around every step, and waits. A run like any other: states change.
-  // Unimplemented when the device has no timestamps.
+  // Runs once with a timestamp around every step, and waits. A run like any other: states change. Inputs that were
+  // never set are zero. Unimplemented when the device has no timestamps.
   Result<std::vector<StepProfile>> profile();
 
   // Dispatches every kernel once on memory of its own, since software drivers compile at the first dispatch.

@@ -153,6 +153,7 @@ Status Engine::bind(int port, const DeviceTensor& tensor) {
   if (!buffer.bound && (of.role == BufferRole::input || of.role == BufferRole::output))
     engine.device_bytes -=
         std::min(engine.device_bytes, buffer.slice.bytes);  // its own memory goes, unless it has a handle
+  std::erase(engine.unset_inputs, port);
   buffer.slice = given.slice;
   buffer.bound = true;
   if (same) return absl::OkStatus();
@@ -167,6 +168,7 @@ Result<DeviceTensor> Engine::tensor(int port) const {
   if (port < 0 || static_cast<size_t>(port) >= state_->ports->size())
     return absl::InvalidArgumentError(
         absl::StrCat(state_->label, ": no port ", port, ", there are ", state_->ports->size()));
+  std::erase(state_->unset_inputs, port);  // whoever has the handle may write
   const internal::EnginePort& of = (*state_->ports)[static_cast<size_t>(port)];
   TensorType type = of.type;
   for (int axis = 0; axis < type.shape.rank(); ++axis) type.shape.set(axis, Dim(type.shape[axis]));  // at its largest

@@ -118,6 +118,10 @@ class Creator {
     if (status.ok()) status = make_pipelines(kernels, options);
     if (status.ok()) status = make_bind_groups();
     if (status.ok() && options.checker != nullptr) show_tensors();
+    for (size_t i = 0; status.ok() && !options.zero_inputs && i < engine_.ports->size(); ++i) {
+      const internal::EnginePort& port = (*engine_.ports)[i];
+      if (port.role == BufferRole::input && port.bytes > 0) engine_.unset_inputs.push_back(static_cast<int>(i));
+    }
     return status;
   }
 

@@ -109,6 +109,7 @@ struct EngineState {
   Weights weights;
   States states;
   std::vector<std::string> unset;  // params that may still have no data
+  std::vector<int> unset_inputs;   // ports that were never set or bound, nor their memory given away
 
   std::vector<EngineStep> steps;
   std::vector<EngineBuffer> buffers;
@@ -136,6 +137,7 @@ struct EngineState {
   const Slice& slice_of(const EnginePort& port) const { return buffers[static_cast<size_t>(port.buffer)].slice; }
   // Ok, or why a run cannot start.
   absl::Status check();
+  absl::Status check_inputs() const;
   // Makes bind groups for what has been bound since the last time.
   absl::Status refresh();
   absl::Status make_group(EngineStep& step);

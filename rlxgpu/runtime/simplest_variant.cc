@@ -1,6 +1,5 @@
 #include "rlxgpu/runtime/simplest_variant.h"
 
-#include <stdexcept>
 #include <utility>
 
 #include "rlxgpu/compile/compile.h"
@@ -9,14 +8,6 @@
 #include "rlxgpu/reference/storage.h"
 
 namespace rlxgpu::core::internal {
-namespace {
-
-void require(const Status& status) {
-  if (!status.ok()) throw std::runtime_error(std::string(status.message()));
-}
-
-}  // namespace
-
 int SimplestChooser::choose(void* context, const Call& call, std::span<const Variant* const> accepted,
                             ParameterValues&) {
   SimplestChooser& self = *static_cast<SimplestChooser*>(context);
@@ -74,17 +65,22 @@ Result<std::unique_ptr<SimplestVariant>> SimplestVariant::create(const Device& d
 
 bool SimplestVariant::compute(const Node& node, reference::Call& call) {
   if (&node != node_) return false;
+  const auto went_well = [this](const Status& status) {
+    if (status_.ok()) status_ = status;
+    return status.ok();
+  };
   for (const Operand& operand : operands_) {
     reference::Array stored = *call.operands[operand.index];
     reference::round_to_storage(stored);
-    require(session_.set(operand.port, stored.dtype, stored.count(), reference::pack(stored).data()));
+    if (!went_well(session_.set(operand.port, stored.dtype, stored.count(), reference::pack(stored).data())))
+      return true;
   }
-  require(session_.run().wait());
+  if (!went_well(session_.run().wait())) return true;
   for (size_t k = 0; k < results_.size() && k < call.results.size(); ++k) {
     reference::Array& result = *call.results[k];
     if (result.count() == 0) continue;
     std::vector<uint32_t> words(storage_bytes(result.dtype, result.count()) / 4);
-    require(session_.get(results_[k], result.dtype, result.count(), words.data()));
+    if (!went_well(session_.get(results_[k], result.dtype, result.count(), words.data()))) return true;
     result = reference::unpack(result.dtype, result.shape, words);
   }
   return true;

@@ -39,8 +39,10 @@ class SimplestVariant {
                                                          const reference::Numbers& numbers);
 
   const std::string& name() const { return name_; }  // "matmul/plain"
-  // Fills in the results if it is this op; false for others. Throws std::runtime_error when the device fails.
+  // Fills in the results if it is this op; false for others. When the device fails they are zero, and status() says
+  // why.
   bool compute(const Node& node, reference::Call& call);
+  const Status& status() const { return status_; }
 
  private:
   struct Operand {
@@ -52,6 +54,7 @@ class SimplestVariant {
   Session session_;
   std::vector<Operand> operands_;
   std::vector<int> results_;  // ports
+  Status status_;
 };
 
 }  // namespace rlxgpu::core::internal

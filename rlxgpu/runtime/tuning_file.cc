@@ -11,7 +11,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
+#include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -47,24 +49,53 @@ Json json_of(const TuningData& data) {
   return {{"rlxgpu_tuning", kTuningVersion}, {"adapters", std::move(adapters)}};
 }
 
-// Throws what nlohmann throws: whatever is not as json_of() writes it.
-TuningData data_of(const Json& json) {
-  TuningData data;
-  for (const auto& [label, stored] : json.at("adapters").items()) {
-    AdapterTuning& adapter = data.adapters[label];
-    if (stored.contains("calibration")) {
-      const Json& calibration = stored.at("calibration");
-      adapter.calibration.date = calibration.value("date", "");
-      for (const CalibrationField& field : kCalibrationFields) {
-        adapter.calibration.*field.value = calibration.value(std::string(field.name), 0.0);
-      }
-    }
-    for (const auto& [call, choice] : stored.at("choices").items()) {
-      adapter.choices[call] = {choice.at("variant").get<std::string>(),
-                               choice.at("microseconds").get<std::map<std::string, double>>()};
-    }
+// A member of an object, or null.
+const Json& member(const Json& json, std::string_view name) {
+  static const Json* const none = new Json;
+  const auto found = json.is_object() ? json.find(name) : json.end();
+  return found == json.end() ? *none : *found;
+}
+
+// False when something is not as json_of() writes it.
+bool read_choice(const Json& json, TunedChoice& choice) {
+  const Json &variant = member(json, "variant"), &microseconds = member(json, "microseconds");
+  if (!variant.is_string() || !microseconds.is_object()) return false;
+  choice.variant = variant.get<std::string>();
+  for (const auto& [name, value] : microseconds.items()) {
+    if (!value.is_number()) return false;
+    choice.microseconds[name] = value.get<double>();
   }
-  return data;
+  return true;
+}
+
+bool read_adapter(const Json& json, AdapterTuning& adapter) {
+  const Json &calibration = member(json, "calibration"), &choices = member(json, "choices");
+  if (!(calibration.is_null() || calibration.is_object()) || !choices.is_object()) return false;
+  if (const Json& date = member(calibration, "date"); date.is_string())
+    adapter.calibration.date = date.get<std::string>();
+  for (const CalibrationField& field : kCalibrationFields) {
+    const Json& value = member(calibration, field.name);
+    if (!(value.is_null() || value.is_number())) return false;
+    adapter.calibration.*field.value = value.is_number() ? value.get<double>() : 0.0;
+  }
+  for (const auto& [call, choice] : choices.items()) {
+    if (!read_choice(choice, adapter.choices[call])) return false;
+  }
+  return true;
+}
+
+// "" or what is wrong.
+std::string read_data(const Json& json, TuningData& data) {
+  if (json.is_discarded()) return "it is no JSON";
+  const Json &version = member(json, "rlxgpu_tuning"), &adapters = member(json, "adapters");
+  if (!version.is_number_integer()) return "it says no version";
+  if (version.get<int64_t>() != kTuningVersion)
+    return absl::StrCat("it is of version ", version.get<int64_t>(), ", not ", kTuningVersion);
+  if (!adapters.is_object()) return "it has no adapters";
+  for (const auto& [label, stored] : adapters.items()) {
+    if (!read_adapter(stored, data.adapters[label])) return absl::StrCat("the entry of ", label, " is damaged");
+  }
+  return "";
 }
 
 // Holds the lock of a path until it goes, or until the process does.
@@ -116,20 +147,13 @@ TuningFile::Found TuningFile::read(TuningData& data) const {
   std::ifstream file;
   if (!path_.empty()) file.open(path_, std::ios::binary);
   if (!file.is_open()) return Found::missing;
-  std::string reason;
-  try {
-    const std::string text(std::istreambuf_iterator<char>(file), {});
-    const internal::Json json = internal::Json::parse(text);
-    const int version = json.at("rlxgpu_tuning").get<int>();
-    if (version == kTuningVersion) {
-      data = internal::data_of(json);
-      return Found::good;
-    }
-    reason = absl::StrCat("it is of version ", version, ", not ", kTuningVersion);
-  } catch (const nlohmann::json::exception& error) {
-    reason = error.what();
-  } catch (const std::ios_base::failure& error) {  // a folder of that name
-    reason = error.what();
+  std::ostringstream text;
+  text << file.rdbuf();
+  TuningData found;
+  const std::string reason = internal::read_data(internal::Json::parse(text.str(), nullptr, false), found);
+  if (reason.empty()) {
+    data = std::move(found);
+    return Found::good;
   }
   if (warn_) warn_(absl::StrCat(path_, " is ignored: ", reason));
   return Found::bad;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -104,12 +103,7 @@ class Verifier : public StepChecker {
     StepVerdict verdict = described(engine, group);
     if (engine.verify_progress)
       engine.verify_progress({static_cast<int>(step), static_cast<int>(engine.steps.size()), verdict.label});
-    try {
-      if (absl::Status status = judge(engine, verdict); !status.ok()) return status;
-    } catch (const std::exception& problem) {
-      verdict.kind = StepVerdict::Kind::unverified;
-      verdict.findings = problem.what();
-    }
+    if (absl::Status status = judge(engine, verdict); !status.ok()) return status;
     if (verdict.kind == StepVerdict::Kind::wrong) switches().say(absl::StrCat(engine.label, ": ", verdict.text()));
     verdicts_.push_back(std::move(verdict));
     group_ = Group();
@@ -261,26 +255,29 @@ class Verifier : public StepChecker {
     return arrays;
   }
 
-  // The same by references, or `plain` for the op that it computes.
-  Arrays evaluated(SimplestVariant* plain, reference::Shaker* shaker) const {
+  // Elements of a step that were looked at.
+  struct Tally {
+    int64_t count = 0, unsure = 0;
+    int64_t undefined = 0;  // NaN by the reference and a number on the device: not compared
+    std::string failure;    // why nothing could be computed to compare with
+    bool nothing_compared() const { return count > 0 && undefined == count; }
+  };
+
+  // The same by references, or `plain` for the op that it computes. When that is not possible, `tally` says why.
+  Arrays evaluated(SimplestVariant* plain, reference::Shaker* shaker, Tally& tally) const {
     Arrays states = group_.states;
     reference::RunOptions options;
     options.numbers = group_.numbers;
     options.states = &states;
     options.shaker = shaker;
+    options.error = &tally.failure;
     if (plain != nullptr)
       options.compute = [plain](const Node& node, reference::Call& call) { return plain->compute(node, call); };
     Arrays arrays = reference::run(group_.graph, group_.inputs, options);
+    if (plain != nullptr && tally.failure.empty()) tally.failure = plain->status().message();
     arrays.merge(states);
     return arrays;
   }
-
-  // Elements of a step that were looked at.
-  struct Tally {
-    int64_t count = 0, unsure = 0;
-    int64_t undefined = 0;  // NaN by the reference and a number on the device: not compared
-    bool nothing_compared() const { return count > 0 && undefined == count; }
-  };
 
   // "" or what is wrong. Bounds grow with every sample: what is right by a few is right by all.
   std::string difference(const Arrays& got, SimplestVariant* plain, Tally& tally) const {
@@ -289,19 +286,21 @@ class Verifier : public StepChecker {
       if (node.kind == NodeKind::op && node.op->view == nullptr && !node.op->reads_elsewhere && !node.op->keeps_order)
         ulps = std::max(ulps, node.op->accuracy.ulps);
     }
-    const Arrays exact = evaluated(plain, nullptr);
+    const Arrays exact = evaluated(plain, nullptr, tally);
+    if (!tally.failure.empty()) return tally.failure;
     std::vector<Arrays> samples;
     std::string problem = first_difference(got, exact, samples, ulps, tally);
     for (uint64_t s = 0; s < reference::kSamples && !problem.empty(); ++s) {
       reference::Shaker shaker(s);
-      samples.push_back(evaluated(plain, &shaker));
+      samples.push_back(evaluated(plain, &shaker, tally));
+      if (!tally.failure.empty()) return tally.failure;
       problem = first_difference(got, exact, samples, ulps, tally);
     }
     return problem;
   }
   static std::string first_difference(const Arrays& got, const Arrays& exact, const std::vector<Arrays>& samples,
                                       double ulps, Tally& tally) {
-    tally = {};
+    tally = Tally();
     for (const auto& [name, array] : got) {
       const auto expected = exact.find(name);
       if (expected == exact.end()) continue;
@@ -347,7 +346,8 @@ class Verifier : public StepChecker {
       }
       return absl::OkStatus();
     }
-    verdict.kind = StepVerdict::Kind::wrong;
+    verdict.kind = tally.failure.empty() ? StepVerdict::Kind::wrong : StepVerdict::Kind::unverified;
+    if (verdict.kind == StepVerdict::Kind::unverified) return absl::OkStatus();
     if (group_.anchor >= 0) verdict.way_out = way_around(chosen);
     return absl::OkStatus();
   }

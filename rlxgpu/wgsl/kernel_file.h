@@ -46,14 +46,22 @@
 //   R"wgsl(*/
 //
 // Anything wrong with a file (an unknown directive, a block that does not end) does not compile: the
-// compiler's note quotes the sentence thrown here.
+// compiler's note shows the line here that says what is wrong.
 #ifndef RLXGPU_WGSL_KERNEL_FILE_H_
 #define RLXGPU_WGSL_KERNEL_FILE_H_
 
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <string_view>
 
 namespace rlxgpu::core {
+
+// No constant can be made of what calls this: that is how a wrong file does not compile.
+[[noreturn]] inline void bad_kernel_file(const char* sentence) {
+  std::fprintf(stderr, "rlxgpu: %s\n", sentence);
+  std::abort();
+}
 
 class KernelFile {
  public:
@@ -110,15 +118,15 @@ class KernelFile {
 
   constexpr void add(Kind kind, size_t start, size_t end, int name = 0) {
     if (kind == Kind::text && start == end) return;
-    if (piece_count_ == kMaxPieces) throw "kernel file: too many specialisation points";
+    if (piece_count_ == kMaxPieces) bad_kernel_file("kernel file: too many specialisation points");
     pieces_[piece_count_++] = {kind, static_cast<uint16_t>(name), -1, static_cast<int32_t>(start),
                                static_cast<int32_t>(end - start)};
   }
   constexpr int intern(Kind kind, std::string_view text) {
     const int known = branches_ ? find(kind, text) : -1;  // only branches name a thing twice
     if (known >= 0) return known;
-    if (text.empty()) throw "kernel file: a directive without a name";
-    if (name_count_ == kMaxNames) throw "kernel file: too many names";
+    if (text.empty()) bad_kernel_file("kernel file: a directive without a name");
+    if (name_count_ == kMaxNames) bad_kernel_file("kernel file: too many names");
     names_[name_count_] = {kind, text};
     return name_count_++;
   }
@@ -144,9 +152,9 @@ class KernelFile {
     for (; at < text_.size(); at = next_line(at)) {
       const std::string_view line = line_at(at);
       if (line == "//#end") return at;
-      if (line.starts_with("//#")) throw "kernel file: a directive inside a block";
+      if (line.starts_with("//#")) bad_kernel_file("kernel file: a directive inside a block");
     }
-    throw "kernel file: a block without //#end";
+    bad_kernel_file("kernel file: a block without //#end");
   }
 
   // Where a part begins or ends.
@@ -164,7 +172,7 @@ class KernelFile {
       }
       std::string_view line = line_at(at);
       if (is_seam(line)) {
-        if (depth > 0 && hidden[depth - 1]) throw "kernel file: a part in a hidden branch";
+        if (depth > 0 && hidden[depth - 1]) bad_kernel_file("kernel file: a part in a hidden branch");
         add(Kind::text, kept, at);
         at = kept = next_line(at);
         continue;
@@ -180,26 +188,26 @@ class KernelFile {
       const std::string_view argument = verb_size < line.size() ? line.substr(verb_size + 1) : std::string_view();
       size_t body = next_line(at);
       const bool closes = (verb == "else" || verb == "end") && depth > 0 && hidden[depth - 1];
-      if (closes && !text_.substr(kept, at - kept).ends_with("*/\n")) throw "kernel file: a hidden branch without */";
+      if (closes && !text_.substr(kept, at - kept).ends_with("*/\n")) bad_kernel_file("kernel file: a hidden branch without */");
       add(Kind::text, kept, closes ? at - 3 : at);
       const bool hides = line_at(body) == "/*";
       if (hides && (verb == "if" || verb == "else")) body = next_line(body);
       if (verb == "if") {
-        if (depth == 8) throw "kernel file: //#if nested too deep";
+        if (depth == 8) bad_kernel_file("kernel file: //#if nested too deep");
         branches_ = true;
         hidden[depth] = hides;
         open[depth++] = piece_count_;
         add(Kind::if_begin, at, at, intern(Kind::if_begin, argument));
         at = kept = body;
       } else if (verb == "else") {
-        if (depth == 0) throw "kernel file: //#else without //#if";
+        if (depth == 0) bad_kernel_file("kernel file: //#else without //#if");
         pieces_[open[depth - 1]].jump = static_cast<int16_t>(piece_count_);
         hidden[depth - 1] = hides;
         open[depth - 1] = piece_count_;
         add(Kind::if_else, at, at);
         at = kept = body;
       } else if (verb == "end") {
-        if (depth == 0) throw "kernel file: //#end without a block";
+        if (depth == 0) bad_kernel_file("kernel file: //#end without a block");
         pieces_[open[--depth]].jump = static_cast<int16_t>(piece_count_);
         add(Kind::if_end, at, at);
         at = kept = body;
@@ -214,13 +222,13 @@ class KernelFile {
                           : verb == "buffer" ? Kind::buffer
                           : verb == "place"  ? Kind::place
                           : verb == "slot"   ? Kind::slot
-                                             : throw "kernel file: an unknown directive";
+                                             : (bad_kernel_file("kernel file: an unknown directive"), Kind());
         const size_t end = block_end(body);
         add(kind, body, end, intern(kind, argument));
         at = kept = next_line(end);
       }
     }
-    if (depth != 0) throw "kernel file: //#if without //#end";
+    if (depth != 0) bad_kernel_file("kernel file: //#if without //#end");
     add(Kind::text, kept, text_.size());
   }
 
@@ -255,7 +263,7 @@ class KernelFile {
       value += lead.size();
       while (value < end && text_[value] == ' ') ++value;
       const size_t stop = next_of(";", value);
-      if (stop >= end) throw "kernel file: a value without ;";
+      if (stop >= end) bad_kernel_file("kernel file: a value without ;");
       add(Kind::text, kept, value);
       add(kind, value, stop, intern(kind, name));
       at = kept = stop;

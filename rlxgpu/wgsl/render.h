@@ -139,7 +139,7 @@ class KernelRenderer {
     const std::string_view lead = "@binding(";
     size_t at = 0;
     while (at < text.size() && !text.substr(at).starts_with(lead)) ++at;
-    if (at == text.size()) throw "kernel file: a //#raw block without @binding( )";
+    if (at == text.size()) bad_kernel_file("kernel file: a //#raw block without @binding( )");
     at += lead.size();
     pieces_.quote(text.substr(0, at));
     out_ << binding;

@@ -2,8 +2,10 @@
 #include "rlxgpu/wgsl/kernel_file.h"
 
 #include <string>
+#include <type_traits>
 
 #include "catch2/catch_test_macros.hpp"
+#include "rlxgpu/base/fixed_string.h"
 #include "rlxgpu/compile/compile.h"
 #include "rlxgpu/kernels/movement/movement.h"
 #include "rlxgpu/wgsl/render.h"
@@ -102,9 +104,23 @@ TEST_CASE("places are those of the view", "[wgsl]") {
   CHECK(has(body, "* 8u + 8u"));
 }
 
+// Whether a constant can be made of the file.
+template <FixedString kText>
+concept Compiles = requires { typename std::integral_constant<int, KernelFile(kText.text).size()>; };
+
+TEST_CASE("a file with a mistake is no constant", "[wgsl]") {
+  STATIC_REQUIRE(Compiles<"//#if A\nfn f() {}\n//#end\n">);
+  STATIC_REQUIRE(!Compiles<"//#if A\nfn f() {}\n">);
+  STATIC_REQUIRE(!Compiles<"//#end\n">);
+  STATIC_REQUIRE(!Compiles<"//#else\n">);
+  STATIC_REQUIRE(!Compiles<"//#inputs x\n//#end\n">);
+  STATIC_REQUIRE(!Compiles<"//#slot\n//#end\n">);
+  STATIC_REQUIRE(!Compiles<"//#params\nconst kCols = 64u\n//#end\n">);
+}
+
 TEST_CASE("a hidden branch must end", "[wgsl]") {
-  CHECK_THROWS_AS(KernelFile("//#if A\n/*\nfn f() {}\n//#end\n"), const char*);
-  CHECK_NOTHROW(KernelFile("//#if A\n/*\nfn f() {}\n*/\n//#end\n"));
+  STATIC_REQUIRE(!Compiles<"//#if A\n/*\nfn f() {}\n//#end\n">);
+  STATIC_REQUIRE(Compiles<"//#if A\n/*\nfn f() {}\n*/\n//#end\n">);
 }
 
 // As kernel files include parts: a string that ends, another one, and the rest.
@@ -127,7 +143,7 @@ TEST_CASE("a part is text of the file that includes it, without marks", "[wgsl]"
   CHECK(
       text ==
       "\nconst kFirst = 1u;\n// Shared.\nfn twice(v : f32) -> f32 { return 2.0f * v; }\nfn main() { twice(1.0f); }\n");
-  CHECK_THROWS_AS(KernelFile("//#if A\n/*\n/**/\nfn f() {}\n//*/\n*/\n//#end\n"), const char*);
+  STATIC_REQUIRE(!Compiles<"//#if A\n/*\n/**/\nfn f() {}\n//*/\n*/\n//#end\n">);
 }
 
 }  // namespace

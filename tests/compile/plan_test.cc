@@ -1,4 +1,6 @@
 // Slots are used again, and never where it would hurt: every program here passes check().
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "catch2/catch_test_macros.hpp"
@@ -82,10 +84,27 @@ TEST_CASE("constants share one buffer, each at an aligned place", "[compile]") {
 
 TEST_CASE("a tensor larger than a binding is an error that says so", "[compile]") {
   Builder g;
-  g.output("y", exp(g.input("x", f32, {1 << 26})));
-  const Program program = compile(g.graph(), kPortable);
-  CHECK(std::string(program.error.view()) ==
-        "a tensor f32[67108864] takes 268435456 bytes; one binding of this target holds at most 134217728");
+  const Tensor x = g.input("x", f16, {1 << 26});
+  constexpr int kLine = __LINE__ + 1;
+  g.output("y", cast(x, f32));
+  const auto error_of_plan = [](const Builder& builder) {
+    const std::string error(compile(builder.graph(), kPortable).error.view());
+    return error.substr(std::min(error.find("plan_test.cc:"), error.size()));
+  };
+  const std::string size =
+      "f32[67108864] takes 268435456 bytes; one binding of this target holds at most 134217728: "
+      "make it in parts, of a type with fewer bytes, or run it on a device with larger bindings";
+  CHECK(error_of_plan(g) == "plan_test.cc:" + std::to_string(kLine) + ": output \"y\", " + size);
+  Builder input;
+  input.output("y", sum(input.input("x", f32, {1 << 26}), {0}));
+  CHECK(error_of_plan(input) == "plan_test.cc:" + std::to_string(__LINE__ - 1) + ": input \"x\", " + size);
+  Builder between;
+  between.output(
+      "y", sum(softmax(between.input("x", f32, {1 << 13, 1}) + between.param("w", f32, {1, 1 << 13}), 1), {0, 1}));
+  const std::string step = error_of_plan(between);
+  CAPTURE(step);
+  CHECK(step.starts_with("plan_test.cc:" + std::to_string(__LINE__ - 3) + ": the result of step 0 ("));
+  CHECK(step.ends_with(size.substr(size.find("] takes"))));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // What the compiler knows of elementwise ops: shapes, types, and the sentence for each mistake. No GPU.
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -78,6 +79,16 @@ TEST_CASE("a mistake is one sentence with the types and the way out") {
         "elu([2]): a parameter is not finite");
   CHECK(error_of([](Tensor a, Tensor) { return cast(a, f32); }, c64, {2}, f32, {}) ==
         "cast(c64[2]): c64 has no order to keep: use real, imag or abs first");
+}
+
+TEST_CASE("run-time extents that need not be equal are named") {
+  Builder g;
+  const Dim rows = g.extent("rows", 8), others = g.extent("others", 8);
+  g.input("a", f32, {rows, 3}) + g.input("b", f32, {others, 3});
+  const std::string_view error = g.graph().error.view();
+  CHECK(error.substr(std::min(error.find("add("), error.size())) ==
+        "add([rows<=8,3], [others<=8,3]): the shapes do not broadcast: aligned at the end, extents must be equal or 1, "
+        "and run-time extents the same one");
 }
 
 TEST_CASE("operators name the line they stand on") {

@@ -58,6 +58,46 @@ TEST_CASE("the run of a broken executable says why it is broken", "[gpu]") {
   CHECK(broken.run().get<"y">().status().message() == why);
 }
 
+TEST_CASE("a run with an input that was never set is an error that names it", "[gpu]") {
+  struct Two {
+    static void build(Builder& g) { g.output("y", g.input("a", f32, {3}) + g.input("b", f32, {3}) * 2.0f); }
+  };
+  const auto made = [](const EngineOptions& options) {
+    DynamicGraph graph;
+    Two::build(*graph);
+    DynamicOptions dynamic;
+    dynamic.engine = options;
+    auto executable = Executable<DynamicGraph>::create(device_or_skip(), graph, dynamic);
+    REQUIRE(executable.status().ToString() == "OK");
+    return *std::move(executable);
+  };
+  const std::vector<float> ones(3, 1.0f);
+  Executable<DynamicGraph> two = made({});
+  CHECK(two.run().wait().message() ==
+        "engine: input \"a\" was never set, nor were 1 others; with EngineOptions::zero_inputs it would be zero");
+  REQUIRE(two.set("a", ones).ok());
+  const std::string b = "engine: input \"b\" was never set; with EngineOptions::zero_inputs it would be zero";
+  CHECK(two.run().wait().message() == b);
+  CHECK(two.get<float>("y").status().message() == b);
+  CHECK(!two.set("b", std::vector<float>(4)).ok());
+  CHECK(two.run().wait().message() == b);
+  const auto memory = DeviceTensor::of(device_or_skip(), {3}, ones);
+  REQUIRE(memory.ok());
+  REQUIRE(two.bind("b", *memory).ok());
+  CHECK(two.run().wait().ok());
+  CHECK(*two.get<float>("y") == std::vector<float>(3, 3.0f));
+
+  Executable<DynamicGraph> other = made({});
+  REQUIRE(other.set("a", ones).ok());
+  REQUIRE(other.tensor("b").ok());  // whoever has the memory may write it
+  CHECK(other.run().wait().ok());
+
+  Executable<DynamicGraph> zero = made({.zero_inputs = true});
+  REQUIRE(zero.set("a", ones).ok());
+  CHECK(zero.run().wait().ok());
+  CHECK(*zero.get<float>("y") == ones);
+}
+
 TEST_CASE("an output is not read before any run", "[gpu]") {
   Executable<Shifted> shifted(device_or_skip());
   CHECK(shifted.get<"y">().status().message() == "engine: output \"y\" is read before any run");
@@ -97,6 +137,7 @@ TEST_CASE("a name that is not there lists those that are", "[gpu]") {
   REQUIRE(exe.ok());
   CHECK(exe->get<float>("q").status().message() == "the graph has no tensor \"q\"; it has \"x\", \"y\"");
   CHECK(exe->set("q", 1.0).message() == "the graph has no scalar \"q\"; it has \"shift\"");
+  REQUIRE(exe->set("x", std::vector<float>(3)).ok());
   CHECK(exe->run().get<float>("q").status().message() == "the run has no output \"q\"; it has \"y\"");
 }
 

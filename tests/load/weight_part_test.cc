@@ -145,5 +145,15 @@ TEST_CASE("weights apart hold what the rest reads, and nothing else", "[load][gp
   CHECK(*executable->get<float>("y") == std::vector<float>(kCount, 25));
 }
 
+TEST_CASE("a chain of weights may be longer than a stack is deep", "[load]") {
+  DynamicGraph graph;
+  Tensor w = graph->param("w", f32, {2});
+  for (int i = 0; i < 200000; ++i) w = exp(w);
+  graph->output("y", graph->input("x", f32, {2}) + w);
+  const WeightPart part = split_weights(graph.graph());
+  CHECK(part.once.graph().nodes.size() == 200001);
+  CHECK(part.rest.graph().nodes.size() == 3);
+}
+
 }  // namespace
 }  // namespace rlxgpu::core::testing

@@ -97,15 +97,15 @@ TEST_CASE("run-time extents pass or are refused with a reason") {
   CHECK(dynamic_error_of([](Tensor x) { return slice(x, {0, 1}, {kEnd, 3}); }, {12}).empty());
   CHECK(dynamic_error_of([](Tensor x) { return iota(x.builder(), i32, x.shape().dim(0)); }, {12}).empty());
   CHECK(dynamic_error_of([](Tensor x) { return reshape(x, {96}); }, {12}) ==
-        "reshape([<=8,12]): the run-time extent of axis 0 must stay an axis of its own in [96]");
+        "reshape([n<=8,12]): the run-time extent of axis 0 must stay an axis of its own in [96]");
   CHECK(dynamic_error_of([](Tensor x) { return reshape(x, {8, 12}); }, {12}) ==
-        "reshape([<=8,12]): the run-time extent of axis 0 must stay an axis of its own in [8,12]");
+        "reshape([n<=8,12]): the run-time extent of axis 0 must stay an axis of its own in [8,12]");
   CHECK(dynamic_error_of([](Tensor x) { return reverse(x, {0}); }, {12}) ==
-        "slice([<=8,12]): axis 0 has a run-time extent and must be taken whole");
+        "slice([n<=8,12]): axis 0 has a run-time extent and must be taken whole");
   CHECK(dynamic_error_of([](Tensor x) { return roll(x, 1, 0); }, {12}) ==
-        "roll([<=8,12]): axis 0 has a run-time extent and cannot be rolled");
+        "roll([n<=8,12]): axis 0 has a run-time extent and cannot be rolled");
   CHECK(dynamic_error_of([](Tensor x) { return concat({x, x}, 0); }, {12}) ==
-        "concat([<=8,12], [<=8,12]): the joined axis 0 has a run-time extent");
+        "concat([n<=8,12], [n<=8,12]): the joined axis 0 has a run-time extent");
 }
 
 // The view of reshape from `from` with the given strides to `to`.

@@ -84,7 +84,8 @@ constexpr bool infer_broadcast(Infer& infer, int first, Shape& shape) {
   shape = call.operand(first).shape;
   for (int k = first + 1; k < call.operand_count; ++k) {
     if (!broadcast(shape, call.operand_types[k]->shape, shape)) {
-      infer.fail("the shapes do not broadcast: aligned at the end, extents must be equal or 1");
+      infer.fail("the shapes do not broadcast: aligned at the end, extents must be equal or 1",
+                 shape.dynamic() || call.operand_types[k]->shape.dynamic() ? ", and run-time extents the same one" : "");
       return false;
     }
   }
