@@ -3,6 +3,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "rlxgpu/compile/check_indices.h"
 #include "rlxgpu/compile/listing.h"
 #include "rlxgpu/runtime/engine.h"
 #include "rlxgpu/runtime/engine_state.h"
@@ -45,58 +46,11 @@ std::string difference(const Target& need, const Target& have) {
   return text.empty() ? "matrix shapes that the device lacks" : text;
 }
 
-template <typename T>
-bool within(Range range, std::span<const T> pool) {
-  return range.first >= 0 && range.count >= 0 &&
-         static_cast<size_t>(range.first) + static_cast<size_t>(range.count) <= pool.size();
-}
-template <typename T>
-bool within(int32_t index, std::span<const T> pool) {
-  return index >= 0 && static_cast<size_t>(index) < pool.size();
-}
-
-// That indices are indices: programs may come from files. The rest is compile/'s checker and Dawn's validation.
-absl::Status check_indices(const ProgramView& program, size_t kernels) {
-  const std::span<const char> names(program.names.data(), program.names.size());
-  const auto bad = [](std::string_view what, size_t i) {
-    return absl::InvalidArgumentError(absl::StrCat("malformed program: ", what, " ", i));
-  };
-  for (size_t i = 0; i < program.tensors.size(); ++i) {
-    const TensorDecl& tensor = program.tensors[i];
-    if (!within(tensor.buffer, program.buffers)) return bad("tensor", i);
-    const uint64_t size = program.buffers[static_cast<size_t>(tensor.buffer)].bytes;
-    if (tensor.offset > size || tensor.bytes > size - tensor.offset) return bad("tensor beyond its buffer:", i);
-    if (tensor.shape.rank() < 0 || tensor.shape.rank() > kMaxRank) return bad("tensor", i);
-  }
-  for (size_t i = 0; i < program.ports.size(); ++i) {
-    const Port& port = program.ports[i];
-    if (!within(port.name, names) || !within(port.tensor, program.tensors)) return bad("port", i);
-    const TensorDecl& tensor = program.tensors[static_cast<size_t>(port.tensor)];
-    if (storage_bytes(tensor.dtype, tensor.shape.count()) > tensor.bytes) return bad("port larger than its tensor:", i);
-  }
-  for (size_t i = 0; i < program.scalars.size(); ++i) {
-    if (!within(program.scalars[i].name, names)) return bad("scalar", i);
-  }
-  for (const StepBinding& binding : program.bindings) {
-    if (!within(binding.tensor, program.tensors))
-      return bad("binding", static_cast<size_t>(&binding - program.bindings.data()));
-  }
-  for (const int32_t scalar : program.step_immediates) {
-    if (!within(scalar, program.scalars))
-      return bad("immediate", static_cast<size_t>(&scalar - program.step_immediates.data()));
-  }
-  for (size_t i = 0; i < program.steps.size(); ++i) {
-    const Step& step = program.steps[i];
-    if (step.kernel < 0 || static_cast<size_t>(step.kernel) >= kernels || !within(step.bindings, program.bindings) ||
-        !within(step.immediates, program.step_immediates) || !within(step.label, names)) {
-      return bad("step", i);
-    }
-    if (step.grid_scalar >= 0 && (!within(step.grid_scalar, program.scalars) ||
-                                  program.scalars[static_cast<size_t>(step.grid_scalar)].most < 0)) {
-      return bad("grid of step", i);
-    }
-  }
-  return absl::OkStatus();
+// Programs may come from files. The rest is compile/'s checker and Dawn's validation.
+absl::Status check_program(const ProgramView& program, size_t kernels) {
+  const Text error = check_indices(program, kernels);
+  if (error.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("malformed program: ", error.view()));
 }
 
 std::string_view name_of(BufferRole role) {
@@ -110,7 +64,7 @@ class Creator {
       : program_(program), engine_(engine), device_(*engine.device) {}
 
   absl::Status create(std::span<const std::string_view> kernels, const EngineOptions& options) {
-    absl::Status status = check_indices(program_, kernels.size());
+    absl::Status status = check_program(program_, kernels.size());
     if (status.ok() && options.cancelled && options.cancelled())
       return absl::CancelledError("the creation was cancelled");
     if (status.ok()) status = make_buffers();
@@ -218,7 +172,6 @@ class Creator {
       made.buffer = tensor.buffer;
       made.bytes = tensor.bytes;
       engine_.dynamic = engine_.dynamic || tensor.shape.dynamic();
-      if (tensor.offset != 0) return absl::InvalidArgumentError("malformed program: a port inside a buffer");
     }
     engine_.ports = std::make_shared<const std::vector<internal::EnginePort>>(std::move(ports));
     engine_.want_small_outputs();

@@ -61,7 +61,7 @@ void say_choices(const Device& device, const Graph& graph, const ProgramView& pr
     for (const OpDef* const op : ops) known = known || op->name == choice.op;
     const std::string sentence = absl::StrCat(
         "rlxgpu: choices: ", choice.op, "/", choice.variant, " does nothing in ", where,
-        known ? ", where it accepts no call; the kernels are " : ", which has no such op; the kernels are ",
+        known ? ", where no call takes it; the kernels are " : ", which has no such op; the kernels are ",
         kernels_of(program));
     if (state.log && is_new(sentence)) state.log(sentence);
   }
@@ -74,7 +74,7 @@ void say_choices(const Device& device, const Graph& graph, const ProgramView& pr
     } else if (!effect.variant) {
       absl::StrAppend(&sentence, " is no kernel of ", where, "; there are ", variants_of(ops));
     } else if (force && !effect.used) {
-      absl::StrAppend(&sentence, " accepts no call of ", where, "; the kernels are ", kernels_of(program));
+      absl::StrAppend(&sentence, " is taken by no call of ", where, "; the kernels are ", kernels_of(program));
     } else if (!force && effect.used) {
       absl::StrAppend(&sentence, " is used in ", where, " nevertheless: nothing else accepts its call");
     } else {

@@ -1,6 +1,9 @@
 #include "rlxgpu/tools/program_json.h"
 
 #include <iterator>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -68,6 +71,7 @@ Json kernel_json(const ProgramView& program, const KernelSpec& kernel, std::stri
   Json bindings = Json::array(), immediates = Json::array();
   for (const BindingType& type : slice(program.kernels.bindings, kernel.bindings)) {
     bindings.push_back({{"dtype", text_of(name_of(type.dtype))}, {"writes", type.writes}});
+    if (type.raw) bindings.back()["raw"] = true;
   }
   for (const DType dtype : slice(program.kernels.immediates, kernel.immediates))
     immediates.push_back(text_of(name_of(dtype)));
@@ -109,8 +113,22 @@ DType dtype_from(const Json& json) {
   fail(absl::StrCat(json.dump(), " is no dtype"));
 }
 
+// A whole number of this type: Json would cut off what does not fit.
+template <typename Int>
+Int integer_from(const Json& json) {
+  if (json.is_number_unsigned()) {
+    const auto value = json.get<uint64_t>();
+    if (std::in_range<Int>(value)) return static_cast<Int>(value);
+  } else if (json.is_number_integer()) {
+    const auto value = json.get<int64_t>();
+    if (std::in_range<Int>(value)) return static_cast<Int>(value);
+  }
+  fail(absl::StrCat(json.dump(), " is no whole number of ", 8 * sizeof(Int), " bits",
+                    std::is_signed_v<Int> ? "" : " without a sign"));
+}
+
 int32_t index_from(const Json& json, size_t count, std::string_view list) {
-  const auto index = json.get<int64_t>();
+  const auto index = integer_from<int64_t>(json);
   if (index < 0 || index >= static_cast<int64_t>(count)) fail(absl::StrCat("there is no ", list, "[", index, "]"));
   return static_cast<int32_t>(index);
 }
@@ -126,21 +144,21 @@ Target target_from(const Json& json) {
   json.at("shader_f16").get_to(target.shader_f16);
   json.at("subgroups").get_to(target.subgroups);
   json.at("subgroup_size_control").get_to(target.subgroup_size_control);
-  json.at("subgroup_min").get_to(target.subgroup_min);
-  json.at("subgroup_max").get_to(target.subgroup_max);
+  target.subgroup_min = integer_from<decltype(target.subgroup_min)>(json.at("subgroup_min"));
+  target.subgroup_max = integer_from<decltype(target.subgroup_max)>(json.at("subgroup_max"));
   for (const Json& shape : json.at("matrix")) {
     if (target.matrix_count == std::size(target.matrix)) fail("too many matrix shapes");
     target.matrix[target.matrix_count++] = {dtype_from(shape.at("operand")), dtype_from(shape.at("result")),
-                                            shape.at("m").get<uint8_t>(), shape.at("n").get<uint8_t>(),
-                                            shape.at("k").get<uint8_t>()};
+                                            integer_from<uint8_t>(shape.at("m")), integer_from<uint8_t>(shape.at("n")),
+                                            integer_from<uint8_t>(shape.at("k"))};
   }
-  json.at("max_storage_buffers").get_to(target.max_storage_buffers);
-  json.at("max_invocations").get_to(target.max_invocations);
-  json.at("max_workgroup_bytes").get_to(target.max_workgroup_bytes);
-  json.at("max_groups").get_to(target.max_groups);
-  json.at("max_immediate_bytes").get_to(target.max_immediate_bytes);
-  json.at("offset_alignment").get_to(target.offset_alignment);
-  json.at("max_binding_bytes").get_to(target.max_binding_bytes);
+  target.max_storage_buffers = integer_from<decltype(target.max_storage_buffers)>(json.at("max_storage_buffers"));
+  target.max_invocations = integer_from<decltype(target.max_invocations)>(json.at("max_invocations"));
+  target.max_workgroup_bytes = integer_from<decltype(target.max_workgroup_bytes)>(json.at("max_workgroup_bytes"));
+  target.max_groups = integer_from<decltype(target.max_groups)>(json.at("max_groups"));
+  target.max_immediate_bytes = integer_from<decltype(target.max_immediate_bytes)>(json.at("max_immediate_bytes"));
+  target.offset_alignment = integer_from<decltype(target.offset_alignment)>(json.at("offset_alignment"));
+  target.max_binding_bytes = integer_from<decltype(target.max_binding_bytes)>(json.at("max_binding_bytes"));
   if (target.offset_alignment == 0) fail("offset_alignment is 0");
   return target;
 }
@@ -153,15 +171,15 @@ class Reader {
     if (json_.at("rlxgpu") != kVersion) fail(absl::StrCat("version ", json_.at("rlxgpu").dump(), " is not ", kVersion));
     out_.target = target_from(json_.at("target"));
     for (const Json& scalar : json_.at("scalars")) {
-      program_.scalars.push_back(
-          {name_from(scalar.at("name")), dtype_from(scalar.at("dtype")), scalar.value("most", int64_t{-1})});
+      program_.scalars.push_back({name_from(scalar.at("name")), dtype_from(scalar.at("dtype")),
+                                  scalar.contains("most") ? integer_from<int64_t>(scalar.at("most")) : -1});
     }
     const Range constants = words_from(json_.at("constants"));
     if (constants.count == 0) program_.words.push_back(0);  // where "constants" would be: other words are not there
     for (const Json& buffer : json_.at("buffers")) {
       BufferDecl decl;
       decl.role = role_from(buffer.at("role"));
-      buffer.at("bytes").get_to(decl.bytes);
+      decl.bytes = integer_from<uint64_t>(buffer.at("bytes"));
       if (decl.role == BufferRole::constant)
         decl.words = buffer.contains("words") ? words_from(buffer.at("words")) : constants;
       program_.buffers.push_back(decl);
@@ -181,7 +199,7 @@ class Reader {
 
   Range words_from(const Json& json) {
     const auto first = static_cast<int32_t>(program_.words.size());
-    for (const Json& word : json) program_.words.push_back(word.get<uint32_t>());
+    for (const Json& word : json) program_.words.push_back(integer_from<uint32_t>(word));
     return {first, static_cast<int32_t>(program_.words.size()) - first};
   }
 
@@ -197,16 +215,15 @@ class Reader {
     tensor.dtype = dtype_from(json.at("dtype"));
     for (const Json& axis : json.at("shape")) {
       if (axis.is_object()) {
-        tensor.shape.push_back(
-            Dim(axis.at("most").get<int32_t>(), index_from(axis.at("scalar"), program_.scalars.size(), "scalars")));
+        tensor.shape.push_back(Dim(integer_from<int32_t>(axis.at("most")),
+                                   index_from(axis.at("scalar"), program_.scalars.size(), "scalars")));
       } else {
-        tensor.shape.push_back(Dim(axis.get<int32_t>()));
+        tensor.shape.push_back(Dim(integer_from<int32_t>(axis)));
       }
     }
-    if (tensor.shape.rank() > kMaxRank) fail("a tensor of more than 8 axes");
     tensor.buffer = index_from(json.at("buffer"), program_.buffers.size(), "buffers");
-    json.at("offset").get_to(tensor.offset);
-    json.at("bytes").get_to(tensor.bytes);
+    tensor.offset = integer_from<uint64_t>(json.at("offset"));
+    tensor.bytes = integer_from<uint64_t>(json.at("bytes"));
     return tensor;
   }
 
@@ -219,6 +236,7 @@ class Reader {
       BindingType type;
       type.dtype = dtype_from(binding.at("dtype"));
       type.writes = binding.at("writes").get<bool>();
+      type.raw = binding.value("raw", false);
       pools.bindings.push_back(type);
     }
     for (const Json& dtype : json.at("immediates")) pools.immediates.push_back(dtype_from(dtype));
@@ -231,7 +249,9 @@ class Reader {
   void add_step(const Json& json) {
     Step step;
     step.kernel = index_from(json.at("kernel"), program_.kernels.specs.size(), "kernels");
-    json.at("grid").get_to(step.grid);
+    const Json& grid = json.at("grid");
+    if (!grid.is_array() || grid.size() != std::size(step.grid)) fail("a grid is three numbers");
+    for (size_t axis = 0; axis < grid.size(); ++axis) step.grid[axis] = integer_from<uint32_t>(grid[axis]);
     if (json.contains("grid_scalar"))
       step.grid_scalar = index_from(json.at("grid_scalar"), program_.scalars.size(), "scalars");
     step.label = name_from(json.at("label"));

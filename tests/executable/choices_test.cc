@@ -46,7 +46,7 @@ TEST_CASE("a choice that does nothing is said once", "[gpu]") {
                          "rlxgpu: choices: softmacks/rows does nothing in \"product\", which has no such op; the "
                          "kernels are matmul/"));
   CHECK(absl::StartsWith(lines[1],
-                         "rlxgpu: choices: matmul/dot4 does nothing in \"product\", where it accepts no call; the "
+                         "rlxgpu: choices: matmul/dot4 does nothing in \"product\", where no call takes it; the "
                          "kernels are matmul/"));
 }
 
@@ -63,7 +63,7 @@ TEST_CASE("switches that mean nothing to a program are said", "[gpu]") {
   REQUIRE(lines.size() == 4);
   CHECK(absl::StartsWith(lines[0], "RLXGPU_FORCE=matmull/plain: \"product\" has no such op; it has matmul/"));
   CHECK(absl::StartsWith(lines[1], "RLXGPU_FORCE=matmul/tilde is no kernel of \"product\"; there are matmul/"));
-  CHECK(absl::StartsWith(lines[2], "RLXGPU_FORCE=matmul/dot4 accepts no call of \"product\"; the kernels are"));
+  CHECK(absl::StartsWith(lines[2], "RLXGPU_FORCE=matmul/dot4 is taken by no call of \"product\"; the kernels are"));
   CHECK(lines[3] == "RLXGPU_FORBID=matmul/* is used in \"product\" nevertheless: nothing else accepts its call");
 }
 
