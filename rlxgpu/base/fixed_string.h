@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "rlxgpu/base/cpp20.h"
+
 namespace rlxgpu::core {
 
 template <size_t kSize>

@@ -9,6 +9,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "rlxgpu/base/cpp20.h"
+
 namespace rlxgpu::core {
 
 constexpr uint16_t half_bits(float value) {

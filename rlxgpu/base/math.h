@@ -2,6 +2,8 @@
 #ifndef RLXGPU_BASE_MATH_H_
 #define RLXGPU_BASE_MATH_H_
 
+#include "rlxgpu/base/cpp20.h"
+
 namespace rlxgpu::core {
 
 // The root of x >= 0, to a unit or two in the last place; 0 for anything else.

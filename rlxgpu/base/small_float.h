@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "rlxgpu/base/cpp20.h"
+
 namespace rlxgpu::core {
 
 // fn: finite, with NaN; uz: one zero, NaN where the other would be.

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <span>
 
+#include "rlxgpu/base/cpp20.h"
+
 namespace rlxgpu::core {
 
 template <typename T>

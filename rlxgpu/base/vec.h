@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <initializer_list>
 
+#include "rlxgpu/base/cpp20.h"
+
 namespace rlxgpu::core {
 
 // Copies `count` items between arrays that do not overlap.

@@ -21,6 +21,7 @@ DeviceState::~DeviceState() {
 }
 
 absl::Status DeviceState::loss_status() {
+  const auto use = guard();
   if (adopted && !lost && instance.WaitAny(device.GetLostFuture(), 0) == wgpu::WaitStatus::Success) {
     const std::lock_guard lock(mutex);
     loss = absl::UnavailableError("the adopted device is lost");
@@ -32,6 +33,7 @@ absl::Status DeviceState::loss_status() {
 }
 
 wgpu::WaitStatus DeviceState::wait_any(std::span<wgpu::FutureWaitInfo> waits, uint64_t nanoseconds) {
+  const auto lock = guard();
   if (timed_waits) return instance.WaitAny(waits.size(), waits.data(), nanoseconds);
   const auto begin = std::chrono::steady_clock::now();
   for (;;) {

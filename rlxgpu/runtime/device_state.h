@@ -55,6 +55,7 @@ class ErrorCapture {
   void keep(wgpu::ErrorType type, std::string_view message);
 
   DeviceState& device_;
+  const std::unique_lock<std::recursive_mutex> lock_;  // see DeviceState::guard
   ErrorCapture* const outer_;
   absl::StatusCode code_ = absl::StatusCode::kOk;
   std::string message_;
@@ -101,6 +102,7 @@ struct DeviceState {
   bool adopted = false;      // the caller's device: it is not destroyed, and its callbacks are the caller's
   bool timed_waits = true;   // the instance has TimedWaitAny
   bool synchronised = true;  // the device has ImplicitDeviceSynchronization
+  std::recursive_mutex use_mutex;
   std::shared_ptr<MemoryLedger> memory = std::make_shared<MemoryLedger>(0);
   std::shared_ptr<DoneThread> done_thread = std::make_shared<DoneThread>();
 
@@ -113,6 +115,11 @@ struct DeviceState {
   std::vector<Staging> free_staging;  // the last used one last
 
   ~DeviceState();
+
+  // Dawn objects of a device without ImplicitDeviceSynchronization are used by one thread at a time.
+  std::unique_lock<std::recursive_mutex> guard() {
+    return synchronised ? std::unique_lock<std::recursive_mutex>() : std::unique_lock(use_mutex);
+  }
 
   absl::Status loss_status();
   // Blocks until the future is complete and its callback has run, or for so many nanoseconds: DeadlineExceeded.

@@ -101,6 +101,7 @@ absl::Status submit(EngineState& engine, const RunOptions& options, const std::s
   engine.in_flight.push_back(run);
   // Not with every run, since Dawn looks at all that are in flight, unless much memory may be free again.
   if (engine.in_flight.size() % kBetweenEvents == 0 || (run->layout && run->layout->bytes > kLarge)) {
+    const auto lock = device.guard();
     device.instance.ProcessEvents();
     forget_completed(engine);
   }

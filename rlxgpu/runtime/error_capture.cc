@@ -27,7 +27,7 @@ absl::StatusCode code_of(wgpu::ErrorType type) {
   }
 }
 
-ErrorCapture::ErrorCapture(DeviceState& device) : device_(device), outer_(innermost) {
+ErrorCapture::ErrorCapture(DeviceState& device) : device_(device), lock_(device.guard()), outer_(innermost) {
   innermost = this;
   if (device_.adopted) push_scopes();
 }

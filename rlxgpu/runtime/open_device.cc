@@ -203,6 +203,7 @@ Result<Device> open_device(const DeviceOptions& options) {
   if (!waited.ok()) return waited;
   if (!state->device) return absl::UnavailableError(absl::StrCat(state->adapter.label(), ": no device: ", message));
   state->queue = state->device.GetQueue();
+  state->synchronised = state->device.HasFeature(Feature::ImplicitDeviceSynchronization);
   state->memory = std::make_shared<internal::MemoryLedger>(options.memory_limit);
   state->log = options.log;
   state->inspect = options.inspect;

@@ -34,7 +34,10 @@ void Submission::watch(uint64_t mapped) {
 
 bool Submission::ready() {
   if (!submitted.ok() || !completion) return true;
-  if (!completion->done()) device->instance.ProcessEvents();
+  if (!completion->done()) {
+    const auto lock = device->guard();
+    device->instance.ProcessEvents();
+  }
   return completion->done();
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -166,6 +167,31 @@ TEST_CASE("a device is adopted, with its instance's and its own features", "[gpu
   }
   CHECK(my_errors == 0);
   CHECK(!Device::adopt(nullptr, nullptr).ok());
+}
+
+TEST_CASE("threads take turns on an adopted device that does not synchronise them", "[gpu]") {
+  const Mine mine = open_mine(true, false);
+  const Result<Device> device = Device::adopt(mine.device, mine.queue);
+  REQUIRE(device.ok());
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      absl::StatusOr<Engine> engine = doubler(64 + t).engine(*device);
+      if (!engine.ok()) return void(++wrong);
+      for (int i = 0; i < 30; ++i) {
+        const auto count = static_cast<size_t>(64 + t);
+        const auto value = static_cast<float>(i);
+        wrong += !engine->set_input(0, bytes_of(Floats(count, value))).ok();
+        const Run run = engine->run({.read = i % 2 == 0});
+        Floats y(count);
+        wrong += !engine->get_output(1, room_of(y)).ok() || y != Floats(count, 2 * value);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
+  CHECK(my_errors == 0);
 }
 
 TEST_CASE("errors of rlxgpu's on an adopted device are statuses, and the caller's are the caller's", "[gpu]") {
