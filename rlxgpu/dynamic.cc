@@ -6,7 +6,9 @@
 #include "rlxgpu/compile/check_choices.h"
 #include "rlxgpu/compile/compile.h"
 #include "rlxgpu/compile/rendered_program.h"
+#include "rlxgpu/kernels/recognised.h"
 #include "rlxgpu/runtime/say_choices.h"
+#include "rlxgpu/runtime/switches.h"
 #include "rlxgpu/runtime/trust.h"
 #include "rlxgpu/runtime/verify.h"
 
@@ -24,7 +26,10 @@ Result<Session> start_session(const Device& device, const Graph& graph, const Dy
     if (Status status = can_verify(device); !status.ok()) return status;
     compile_options.origin = &origin;
   }
-  Program program = compile_for(device, graph, target, compile_options);
+  const bool as_written = options.engine.as_written || !switches().recognise;
+  Graph found;
+  if (!as_written) found = recognised(graph, target, {.own = options.forms});
+  Program program = compile_for(device, as_written ? graph : found, target, compile_options);
   if (!program.error.empty()) return invalid_argument(program.error.view());
   say_choices(device, graph, view_of(program, target), compile_options.choices, options.engine.label);
   EngineOptions engine = options.engine;

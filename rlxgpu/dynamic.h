@@ -11,12 +11,14 @@
 #define RLXGPU_DYNAMIC_H_
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "rlxgpu/executable.h"
+#include "rlxgpu/graph/written_out.h"
 
 namespace rlxgpu::core {
 
@@ -55,6 +57,7 @@ struct DynamicOptions {
   Sizes sizes = Sizes::free;
   CompileOptions compile = {};
   const Target* target = nullptr;  // null: all that the device offers
+  std::span<const WrittenOut> forms = {};  // of ops of your own, to be recognised besides rlxgpu's (graph/written_out.h)
   bool tuned = true;               // use what the tuner found on this adapter (tuner.h), unless compile.chooser is set
 };
 

@@ -142,6 +142,9 @@ struct OpDef {
                                // result: scratch of a dispatch before it, tables. Maps that join it leave room for them
   int in_place = -1;           // result 0 is operand k's buffer, changed (a cache that grows, a weight that learns)
 
+  bool commutative = false;  // its two operands may change places
+  int axis_attrs = -1;       // attributes from this one on are axes of operand 0, which may count from the end
+
   bool (*fold)(Fold&) = nullptr;                  // constant operands: the constant result; false: not possible
   Cost (*cost)(const Call&) = nullptr;            // null: one operation an element, every tensor once
   void (*reference)(reference::Call&) = nullptr;  // the meaning, in double precision

@@ -49,6 +49,7 @@ struct EngineOptions {
   Weights weights = {};    // shared with other engines; when none, the engine makes its own
   States states = {};      // likewise
   ProgressCallback progress = {};
+  bool as_written = false;   // where a graph is planned: its ops as they are, no layers recognised (kernels/recognised.h)
   bool zero_inputs = false;  // inputs that were never set are zero; else they are an error of the run
   bool verify = false;       // compare every step of every run with what it stands for: slow (verify.h, RLXGPU_VERIFY)
   ProgressCallback verify_progress = {};                // steps, while a run is verified

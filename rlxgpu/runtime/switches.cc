@@ -100,7 +100,7 @@ Switches parse_switches(std::span<const std::string_view> environment,
         {"RLXGPU_TUNING", &result.tuning},         {"RLXGPU_LISTING", &result.listing},
         {"RLXGPU_DISPATCHES", &result.dispatches}, {"RLXGPU_NO_READ_BACK", &result.no_read_back},
         {"RLXGPU_MAXIMA", &result.maxima},         {"RLXGPU_TRACE_NAN", &result.trace_nan},
-        {"RLXGPU_VERIFY", &result.verify},
+        {"RLXGPU_VERIFY", &result.verify},         {"RLXGPU_RECOGNISE", &result.recognise},
     };
     for (const auto& [flag, out] : flags) {
       if (flag == name) internal::parse_flag(name, value, *out, warn);

@@ -23,6 +23,7 @@ inline constexpr SwitchName kSwitches[] = {
     {"RLXGPU_ADAPTER", "part of the name of the adapter to open"},
     {"RLXGPU_CACHE_DIR", "the folder of compiled kernels and of tuning.json"},
     {"RLXGPU_TUNING", "0: choices of the tuner and calibration are not used"},
+    {"RLXGPU_RECOGNISE", "0: layers that are written out are run as they are written"},
     {"RLXGPU_FORCE",
      "op/variant,...: use these kernel variants wherever they are accepted; * ends a name; values of parameters go in "
      "braces: op/variant{name=4}"},
@@ -47,7 +48,7 @@ struct VariantPattern {
 
 struct Switches {
   std::vector<VariantPattern> force, forbid;
-  bool tuning = true;
+  bool tuning = true, recognise = true;
   bool listing = false, dispatches = false, no_read_back = false, maxima = false, trace_nan = false;
   bool verify = false;
   std::string trace;

@@ -9,6 +9,7 @@
 #include "docs/examples/mlp.h"
 #include "rlxgpu/compile/compile.h"
 #include "rlxgpu/compile/rendered_program.h"
+#include "rlxgpu/kernels/recognised.h"
 
 namespace rlxgpu::core::tools {
 namespace {
@@ -37,12 +38,13 @@ const Example* find_example(std::string_view name) {
   return nullptr;
 }
 
-absl::StatusOr<RenderedProgram> render(const Example& example, const Target& target) {
+absl::StatusOr<RenderedProgram> render(const Example& example, const Target& target, Vec<Recognition>* found) {
   Builder builder;
   example.build(builder);
   CompileOptions options;
   options.check = true;
-  RenderedProgram rendered = rlxgpu::core::render(compile(builder.graph(), target, options), target);
+  const Graph graph = recognised(builder.graph(), target, {.found = found});
+  RenderedProgram rendered = rlxgpu::core::render(compile(graph, target, options), target);
   if (!rendered.program.error.empty())
     return absl::InternalError(absl::StrCat(example.name, ": ", rendered.program.error.view()));
   return rendered;

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/graph/target.h"
+#include "rlxgpu/compile/recognise.h"
 #include "rlxgpu/compile/rendered_program.h"
 
 namespace rlxgpu::core::tools {
@@ -22,8 +23,10 @@ std::span<const Example> examples();
 // Null when there is none of that name.
 const Example* find_example(std::string_view name);
 
-// The program of an example for a target, checked.
-absl::StatusOr<RenderedProgram> render(const Example& example, const Target& target = kPortable);
+// The program of an example for a target, as the planner makes it, checked.
+// `found`: the layers that were recognised in it.
+absl::StatusOr<RenderedProgram> render(const Example& example, const Target& target = kPortable,
+                                       Vec<Recognition>* found = nullptr);
 
 }  // namespace rlxgpu::core::tools
 

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/compile/compile.h"
+#include "rlxgpu/kernels/recognised.h"
 #include "rlxgpu/load/onnx/onnx.h"
 #include "rlxgpu/load/weight_part.h"
 #include "rlxgpu/tools/bundle.h"
@@ -21,7 +22,7 @@ using Json = nlohmann::ordered_json;
 absl::StatusOr<RenderedProgram> plan(const Graph& graph) {
   CompileOptions options;
   options.check = true;
-  RenderedProgram rendered = rlxgpu::core::render(compile(graph, kPortable, options), kPortable);
+  RenderedProgram rendered = rlxgpu::core::render(compile(recognised(graph, kPortable), kPortable, options), kPortable);
   if (!rendered.program.error.empty()) return absl::InvalidArgumentError(rendered.program.error.view());
   return rendered;
 }

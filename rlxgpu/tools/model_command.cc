@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "rlxgpu/compile/compile.h"
 #include "rlxgpu/compile/listing.h"
+#include "rlxgpu/kernels/recognised.h"
 #include "rlxgpu/load/onnx/model_def.h"
 #include "rlxgpu/load/onnx/onnx.h"
 #include "rlxgpu/runtime/calibration.h"
@@ -88,7 +89,7 @@ int inspect_command(const InspectCommand& command, std::ostream& out, std::ostre
   // Planned for the device that would run it, or for any.
   Result<Device> device = open_device();
   const Target target = device.ok() ? device->target() : kPortable;
-  const Program program = compile(model->graph.graph(), target);
+  const Program program = compile(recognised(model->graph.graph(), target), target);
   if (!program.error.empty()) return err << program.error.view() << "\n", 1;
   uint64_t scratch = 0;
   Work work{.launches = static_cast<int>(program.steps.size()), .read_backs = 1};

@@ -54,10 +54,18 @@ int program_command(const ProgramCommand& command, std::ostream& out, std::ostre
     }
     target = device->target();
   }
-  absl::StatusOr<RenderedProgram> program = render(*example, target);
+  Vec<Recognition> found;
+  absl::StatusOr<RenderedProgram> program = render(*example, target, &found);
   if (!program.ok()) {
     err << program.status() << "\n";
     return 1;
+  }
+  if (command.recognised) {
+    for (const Recognition& one : found) {
+      out << absl::StrFormat("%-28s%s:%d\n", one.name, one.site.file, one.site.line);
+    }
+    out << found.size() << " recognised; " << program->program.steps.size() << " dispatches\n";
+    return 0;
   }
   if (command.json) {
     out << to_json(program->view(), program->texts()).dump(2) << "\n";

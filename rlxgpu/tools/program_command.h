@@ -11,6 +11,7 @@ struct ProgramCommand {
   std::string name;   // of an example; empty lists them all
   bool here = false;  // planned for the adapter that programs run on, not for every WebGPU
   bool wgsl = false;  // also the kernels' texts
+  bool recognised = false;  // only the layers that were recognised in the graph, and where
   bool json = false;  // all of it, in the form of program_json.h
 };
 

@@ -33,6 +33,8 @@ int main(int argc, char** argv) {
   show->add_option("NAME", program.name, "An example; without it, all are listed");
   show->add_flag("--here", program.here, "Plan it for the adapter of this machine; without it, for any WebGPU");
   CLI::Option* wgsl = show->add_flag("--wgsl", program.wgsl, "Print the WGSL of its kernels, too");
+  show->add_flag("--recognised", program.recognised,
+                 "Print the layers that were recognised where they are written out, instead of the program");
   show->add_flag("--json", program.json, "Print JSON: all of the program, with its WGSL")->excludes(wgsl);
 
   rlxgpu::core::tools::CheckCommand check;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "rlxgpu/kernels/matmul/matmul.h"
+#include "rlxgpu/kernels/recognised.h"
 #include "rlxgpu/runtime/tuner.h"
 #include "rlxgpu/tools/examples.h"
 #include "rlxgpu/tools/progress_bar.h"
@@ -58,7 +59,7 @@ int tune_command(const TuneCommand& command, std::ostream& out, std::ostream& er
     options.progress = [&](const TuneProgress& now) {
       bar.show(now.done, now.total, absl::StrCat(now.variant, " of ", now.call));
     };
-    report = tune(*device, builder.graph(), options);
+    report = tune(*device, recognised(builder.graph(), device->target()), options);
   }
   if (!report.ok()) {
     err << report.status().message() << "\n";

@@ -64,9 +64,9 @@ constexpr bool fold_min(Fold& fold) {
 
 }  // namespace internal
 
-inline constexpr OpDef kAdd =
+inline constexpr OpDef kAdd = commutative(
     elementwise<Form{.floats = "(@0 + @1)", .integers = "(@0 + @1)", .complexes = "(@0 + @1)", .wraps = true},
-                reference::add, reference::add_complex>("add", {}, internal::fold_add);
+                reference::add, reference::add_complex>("add", {}, internal::fold_add));
 constexpr Tensor add(Tensor a, Rhs b) { return apply(kAdd, {a, operand_of(b, a)}, b.site); }
 
 inline constexpr OpDef kSub =
@@ -74,12 +74,12 @@ inline constexpr OpDef kSub =
                 reference::sub, reference::sub_complex>("sub", {}, internal::fold_sub);
 constexpr Tensor sub(Tensor a, Rhs b) { return apply(kSub, {a, operand_of(b, a)}, b.site); }
 
-inline constexpr OpDef kMul =
+inline constexpr OpDef kMul = commutative(
     elementwise<Form{.floats = "(@0 * @1)",
                      .integers = "(@0 * @1)",
                      .complexes = "vec2f(@0.x * @1.x - @0.y * @1.y, @0.x * @1.y + @0.y * @1.x)",
                      .wraps = true},
-                reference::mul, reference::mul_integers, reference::mul_complex>("mul", {}, internal::fold_mul);
+                reference::mul, reference::mul_integers, reference::mul_complex>("mul", {}, internal::fold_mul));
 constexpr Tensor mul(Tensor a, Rhs b) { return apply(kMul, {a, operand_of(b, a)}, b.site); }
 
 namespace internal {
@@ -133,13 +133,15 @@ inline constexpr OpDef kMod = {
 // The remainder with the sign of b, as in Python: mod(-1, 3) is 2. Exact. Integers: mod(x, 0) is 0; floats: NaN.
 constexpr Tensor mod(Tensor a, Rhs b) { return apply(kMod, {a, operand_of(b, a)}, b.site); }
 
-inline constexpr OpDef kMax = elementwise<Form{.floats = "rlx_max(@0, @1)", .integers = "max(@0, @1)"}, reference::max>(
-    "max", {kNanFunctions}, internal::fold_max);
+inline constexpr OpDef kMax =
+    commutative(elementwise<Form{.floats = "rlx_max(@0, @1)", .integers = "max(@0, @1)"}, reference::max>(
+        "max", {kNanFunctions}, internal::fold_max));
 // NaN if either is NaN.
 constexpr Tensor max(Tensor a, Rhs b) { return apply(kMax, {a, operand_of(b, a)}, b.site); }
 
-inline constexpr OpDef kMin = elementwise<Form{.floats = "rlx_min(@0, @1)", .integers = "min(@0, @1)"}, reference::min>(
-    "min", {kNanFunctions}, internal::fold_min);
+inline constexpr OpDef kMin =
+    commutative(elementwise<Form{.floats = "rlx_min(@0, @1)", .integers = "min(@0, @1)"}, reference::min>(
+        "min", {kNanFunctions}, internal::fold_min));
 // NaN if either is NaN.
 constexpr Tensor min(Tensor a, Rhs b) { return apply(kMin, {a, operand_of(b, a)}, b.site); }
 

@@ -161,6 +161,11 @@ constexpr OpDef elementwise(std::string_view name, Functions wgsl = {}, bool (*f
   return op;
 }
 
+constexpr OpDef commutative(OpDef op) {
+  op.commutative = true;
+  return op;
+}
+
 // For functions that are less accurate than others: as accuracy.h says.
 constexpr OpDef with_accuracy(OpDef op, Accuracy accuracy) {
   op.accuracy = accuracy;

@@ -194,6 +194,7 @@ constexpr OpDef reduce_op(std::string_view name) {
   op.variants = kReduceVariants<kKind>;
   op.absorbs = 1;
   op.absorbs_after = true;
+  op.axis_attrs = 1;
   op.cost = reduce_cost;
   if (kKind == Reduce::log_sum_exp) op.accuracy = {8, 0x1p-22};  // of the logarithm of a sum near 1
   op.reference = reduce_reference<kKind>;

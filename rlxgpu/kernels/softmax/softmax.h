@@ -138,6 +138,7 @@ inline constexpr OpDef kSoftmax{
     .variants = kSoftmaxVariants,
     .absorbs = 1,
     .absorbs_after = true,
+    .axis_attrs = 0,
     .cost = softmax_cost,
     .reference = softmax_reference,
 };
@@ -147,6 +148,7 @@ inline constexpr OpDef kLogSoftmax{
     .variants = kLogSoftmaxVariants,
     .absorbs = 1,
     .absorbs_after = true,
+    .axis_attrs = 0,
     .cost = softmax_cost,
     .reference = log_softmax_reference,
     .accuracy = {8, 0x1p-22},  // of the logarithm of a sum near 1
