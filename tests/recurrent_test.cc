@@ -53,8 +53,7 @@ using Cell = Recurrent (*)(Tensor, const RecurrentWeights&, const RecurrentOptio
 // Weights are small, as trained ones are: sums stay where activations have a slope, and errors do not grow from step to
 // step.
 void check_cell(const Device& device, Cell cell, int64_t gates, const Sizes& s, const Given& given,
-                RecurrentOptions options, DType dtype = f32, bool device_only = false,
-                std::string_view variant = "resident") {
+                RecurrentOptions options, DType dtype = f32, bool device_only = false) {
   CAPTURE(s.why, gates, name_of(dtype));
   const int64_t directions = s.direction == Direction::both ? 2 : 1;
   options.direction = s.direction;
@@ -75,13 +74,11 @@ void check_cell(const Device& device, Cell cell, int64_t gates, const Sizes& s, 
   // given, which a slope of at most 1 and weights of row sum about 1 hand on.
   const double step =
       0x1p-23 * (8 + static_cast<double>(s.hidden + s.input)) + (dtype == f32 ? 0 : 8 * rounding(dtype).relative);
-  std::vector<Choice> choices;
-  if (s.batch > 0) choices.push_back({"recurrent", variant});
-  check_agrees(device, build,
-               {.bound = rounding(dtype) + Bound{4 * step * static_cast<double>(s.time), 0},
-                .choices = choices,
-                .given = {{"lengths", lengths}},
-                .device_only = device_only});
+  const Agreement agreement = {.bound = rounding(dtype) + Bound{4 * step * static_cast<double>(s.time), 0},
+                               .given = {{"lengths", lengths}},
+                               .device_only = device_only};
+  if (s.batch == 0) return check_agrees(device, build, agreement);  // no kernel at all
+  check_every_variant(device, kRecurrent, build, agreement);
 }
 
 constexpr Given kNothing, kAll = {true, true, true, true};
@@ -98,17 +95,6 @@ TEST_CASE("lstm, gru and rnn agree with the reference", "[recurrent][gpu]") {
   check({5, 3, 4, 7, Direction::both, "ragged"}, kAll);
   check({3, 20, 6, 33, Direction::reverse, "several sequences a workgroup"}, kAll);
   check({3, 0, 2, 3, Direction::forward, "no sequences"}, kNothing);
-}
-
-TEST_CASE("a dispatch for each step", "[recurrent][gpu]") {
-  const Device device = device_or_skip();
-  const auto check = [&](const Sizes& s, const Given& given) {
-    check_cell(device, lstm, 4, s, given, {}, f32, false, "steps");
-    check_cell(device, gru, 3, s, given, {.linear_before_reset = true}, f32, false, "steps");
-    check_cell(device, rnn, 1, s, given, {}, f16, false, "steps");
-  };
-  check({1, 1, 1, 1, Direction::forward, "smallest"}, kNothing);
-  check({4, 9, 3, 37, Direction::both, "ragged"}, kAll);
 }
 
 struct Wide {
