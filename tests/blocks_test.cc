@@ -17,6 +17,8 @@
 #include "tests/support/gpu.h"
 #include "tests/support/tolerance.h"
 
+extern "C" void dequantize_row_q8_K(const void* blocks, float* y, int64_t count);  // of ggml, in no header of it
+
 namespace rlxgpu::core::testing {
 namespace {
 
@@ -26,15 +28,24 @@ std::vector<uint32_t> words_of(const std::vector<uint8_t>& bytes) {
   return words;
 }
 
-// Random numbers as ggml packs them.
+// Random numbers as ggml packs them, no element more important than another. (It does not pack into Q8_K here.)
 std::vector<uint8_t> packed(Storage storage, int64_t rows, int64_t columns, uint32_t seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<float> number(-1, 1);
+  std::vector<uint8_t> bytes(static_cast<size_t>(block_bytes(storage, rows, columns)));
+  if (storage == Storage::q8_k) {
+    for (uint8_t& b : bytes) b = static_cast<uint8_t>(random());
+    for (size_t at = 0; at < bytes.size(); at += 292) {
+      const float scale = number(random) / 128;
+      std::memcpy(bytes.data() + at, &scale, 4);
+    }
+    return bytes;
+  }
   std::vector<float> x(static_cast<size_t>(rows * columns));
   for (float& v : x) v = number(random);
-  std::vector<uint8_t> bytes(static_cast<size_t>(block_bytes(storage, rows, columns)));
+  const std::vector<float> importance(static_cast<size_t>(columns), 1.0f);
   const auto type = static_cast<ggml_type>(codec_of(storage).gguf_type);
-  REQUIRE(ggml_quantize_chunk(type, x.data(), bytes.data(), 0, rows, columns, nullptr) == bytes.size());
+  REQUIRE(ggml_quantize_chunk(type, x.data(), bytes.data(), 0, rows, columns, importance.data()) == bytes.size());
   return bytes;
 }
 // Any bits at all.
@@ -47,8 +58,12 @@ std::vector<uint8_t> noise(Storage storage, int64_t rows, int64_t columns, uint3
 std::vector<float> by_ggml(Storage storage, const std::vector<uint8_t>& bytes) {
   const Codec& codec = codec_of(storage);
   std::vector<float> y(bytes.size() / static_cast<size_t>(codec.bytes) * static_cast<size_t>(codec.elements));
-  ggml_get_type_traits(static_cast<ggml_type>(codec.gguf_type))
-      ->to_float(bytes.data(), y.data(), static_cast<int64_t>(y.size()));
+  if (storage == Storage::q8_k) {
+    dequantize_row_q8_K(bytes.data(), y.data(), static_cast<int64_t>(y.size()));
+  } else {
+    ggml_get_type_traits(static_cast<ggml_type>(codec.gguf_type))
+        ->to_float(bytes.data(), y.data(), static_cast<int64_t>(y.size()));
+  }
   return y;
 }
 // Bit for bit; a NaN is any NaN. Adapters may flush what is below the least normal number.
@@ -120,7 +135,10 @@ TEST_CASE("products with packed weights", "[blocks][gpu]") {
   struct Case {
     int64_t m, n, k;
   };
-  for (const auto& [m, n, k] : {Case{1, 37, 512}, Case{3, 5, 256}, Case{70, 67, 256}}) {
+  // Formats differ in how 32 neighbours are read: a small product of each is enough, and all sizes of some.
+  const bool all = storage == Storage::q4_0 || storage == Storage::q4_k || storage == Storage::iq3_s;
+  for (const auto& [m, n, k] : {Case{3, 5, 512}, Case{1, 37, 512}, Case{70, 67, 256}}) {
+    if (m != 3 && !all) continue;
     const std::vector<uint8_t> bytes = packed(storage, n, k, 5);
     const std::vector<uint32_t> words = words_of(bytes);
     // What ggml reads from the blocks, multiplied here.
@@ -148,7 +166,7 @@ TEST_CASE("products with packed weights", "[blocks][gpu]") {
 
 TEST_CASE("products of rows with packed matrices of their experts", "[blocks][gpu]") {
   const Device device = device_or_skip();
-  const Storage storage = GENERATE(Storage::q8_0, Storage::q4_k, Storage::mxfp4);
+  const Storage storage = GENERATE(Storage::q8_0, Storage::q4_k, Storage::mxfp4, Storage::iq3_s);
   CAPTURE(codec_of(storage).name);
   constexpr int64_t kRows = 5, kN = 7, kK = 512, kExperts = 3;
   const std::vector<uint8_t> bytes = packed(storage, kExperts * kN, kK, 6);
@@ -175,6 +193,50 @@ TEST_CASE("products of rows with packed matrices of their experts", "[blocks][gp
         g.output("y", relu(grouped_matmul(x, block_param(g, "w", storage, kN, kK, kExperts), e)));
       },
       {.bound = sum_bound(f32, kK, 4.0), .given = {{"w", {words.begin(), words.end()}}, {"e", which}}, .judge = judge});
+}
+
+TEST_CASE("gated products of packed matrices", "[blocks][gpu]") {
+  const Device device = device_or_skip();
+  const auto [storage, activation, grouped] =
+      GENERATE(table<Storage, Activation, bool>({{Storage::q4_k, Activation::silu, false},
+                                                 {Storage::iq2_xs, Activation::gelu_tanh, false},
+                                                 {Storage::q8_0, Activation::silu, true},
+                                                 {Storage::q4_0, Activation::gelu, true}}));
+  CAPTURE(codec_of(storage).name, grouped);
+  constexpr int64_t kRows = 3, kN = 7, kK = 512;
+  const int64_t experts = grouped ? 2 : 1;
+  const std::vector<uint8_t> gates = packed(storage, experts * kN, kK, 7), ups = packed(storage, experts * kN, kK, 8);
+  const std::vector<uint32_t> gate_words = words_of(gates), up_words = words_of(ups);
+  const std::vector<float> gate = by_ggml(storage, gates), up = by_ggml(storage, ups);
+  const std::vector<double> which = {1, 0, 2};  // the last does not exist
+  const Judge judge = [&, activation = activation, grouped = grouped](const reference::Arrays& inputs) {
+    const reference::Array& x = inputs.at("x");
+    std::vector<double> y(static_cast<size_t>(kRows * kN));
+    for (int64_t i = 0; i < kRows * kN; ++i) {
+      const auto expert = grouped ? static_cast<int64_t>(which[static_cast<size_t>(i / kN)]) : 0;
+      double sums[2] = {};
+      for (int64_t j = 0; expert < experts && j < kK; ++j) {
+        const auto at = static_cast<size_t>((expert * kN + i % kN) * kK + j);
+        sums[0] += x[i / kN * kK + j] * double{gate[at]}, sums[1] += x[i / kN * kK + j] * double{up[at]};
+      }
+      y[static_cast<size_t>(i)] = activated(activation, sums[0]) * sums[1];
+    }
+    return std::map<std::string, std::vector<double>>{{"y", y}};
+  };
+  check_every_variant(device, kBlockGatedMatmul,
+                      [&, storage = storage, activation = activation, grouped = grouped](Builder& g) {
+                        const Tensor x = g.input("x", f32, {kRows, kK});
+                        const Blocks a = block_param(g, "gate", storage, kN, kK, experts),
+                                     b = block_param(g, "up", storage, kN, kK, experts);
+                        g.output("y",
+                                 gated_matmul(x, a, b, activation, grouped ? g.input("e", i32, {kRows}) : Tensor()));
+                      },
+                      // Each sum is at most 16 or so of 2 * 512; each one's error is multiplied by the other.
+                      {.bound = sum_bound(f32, kK, 4.0 * 64),
+                       .given = {{"gate", {gate_words.begin(), gate_words.end()}},
+                                 {"up", {up_words.begin(), up_words.end()}},
+                                 {"e", which}},
+                       .judge = judge});
 }
 
 TEST_CASE("packed weights: what is wrong is said", "[blocks]") {

@@ -20,14 +20,10 @@ struct TypeSize {
   std::string_view name;
   int elements = 0, bytes = 0;
 };
-// Elements that are no blocks, and blocks that can be named and measured, though not yet be read.
+// Elements that are no blocks, and blocks of activations, which can be named and measured only.
 constexpr TypeSize kOtherTypes[] = {
-    {0, "F32", 1, 4},         {1, "F16", 1, 2},        {9, "Q8_1", 32, 36},      {15, "Q8_K", 256, 292},
-    {16, "IQ2_XXS", 256, 66}, {17, "IQ2_XS", 256, 74}, {18, "IQ3_XXS", 256, 98}, {19, "IQ1_S", 256, 50},
-    {21, "IQ3_S", 256, 110},  {22, "IQ2_S", 256, 82},  {24, "I8", 1, 1},         {25, "I16", 1, 2},
-    {26, "I32", 1, 4},        {27, "I64", 1, 8},       {28, "F64", 1, 8},        {29, "IQ1_M", 256, 56},
-    {30, "BF16", 1, 2},       {34, "TQ1_0", 256, 54},  {40, "NVFP4", 64, 36},    {41, "Q1_0", 128, 18},
-    {42, "Q2_0", 64, 18},
+    {0, "F32", 1, 4},  {1, "F16", 1, 2},  {9, "Q8_1", 32, 36}, {24, "I8", 1, 1},   {25, "I16", 1, 2},
+    {26, "I32", 1, 4}, {27, "I64", 1, 8}, {28, "F64", 1, 8},   {30, "BF16", 1, 2},
 };
 TypeSize size_of_type(uint32_t type) {
   for (const TypeSize& t : kOtherTypes) {
@@ -126,6 +122,7 @@ GgufEntry read_entry(Reader& in) {
     if (kind >= kKinds || kind == kArray) in.fail(absl::StrCat(entry.key, ": an array of values of type ", kind));
     if (!in.ok() || !in.has_count(count, kKindBytes[kind], "elements of an array")) return entry;
   }
+  entry.kind = kind;
   entry.values.reserve(in.ok() ? static_cast<size_t>(count) : 0);
   for (uint64_t i = 0; i < count && in.ok(); ++i) entry.values.push_back(in.value(kind, entry.key));
   return entry;
@@ -327,6 +324,16 @@ std::optional<std::vector<double>> Gguf::numbers(std::string_view key) const {
 }
 std::optional<std::vector<std::string_view>> Gguf::texts(std::string_view key) const {
   return all_of<std::string_view>(metadata(key), text_of);
+}
+
+GgufTypeSize gguf_type_size(std::string_view type) {
+  for (const TypeSize& t : kOtherTypes) {
+    if (t.name == type) return {t.type, t.elements, t.bytes};
+  }
+  for (const Codec& c : kCodecs) {
+    if (c.name == type) return {c.gguf_type, c.elements, c.bytes};
+  }
+  return {};
 }
 
 const GgufTensor* Gguf::find(std::string_view name) const {

@@ -33,6 +33,7 @@ using GgufValue = std::variant<uint64_t, int64_t, double, bool, std::string_view
 struct GgufEntry {
   std::string_view key;
   bool is_array = false;
+  uint32_t kind = 0;              // GGUF's number of the values' type
   std::vector<GgufValue> values;  // one, unless it is an array
 };
 
@@ -74,6 +75,12 @@ class Gguf {
   std::vector<GgufEntry> metadata_;
   std::vector<GgufTensor> tensors_;
 };
+
+// Elements and bytes of a block of a GGUF type, which is F32, F16, Q4_K, ...; zeros when there is no such type.
+struct GgufTypeSize {
+  int number = -1, elements = 0, bytes = 0;
+};
+GgufTypeSize gguf_type_size(std::string_view type);
 
 }  // namespace rlxgpu::core
 

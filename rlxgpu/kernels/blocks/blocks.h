@@ -20,6 +20,10 @@
 #include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/graph/storage.h"
+#include "rlxgpu/kernels/blocks/dots.h"
+#include "rlxgpu/kernels/blocks/format.h"
+#include "rlxgpu/kernels/elementwise/activation_slot.h"
+#include "rlxgpu/kernels/matmul/packed.h"
 #include "rlxgpu/reference/call.h"
 
 namespace rlxgpu::core {
@@ -39,27 +43,12 @@ inline constexpr KernelFile kFewRowsFile(
 inline constexpr KernelFile kTiledFile(
 #include "rlxgpu/kernels/blocks/tiled.wgsl"
 );
-inline constexpr KernelFile kGroupedFile(
-#include "rlxgpu/kernels/blocks/grouped.wgsl"
+inline constexpr KernelFile kUnpackStripsFile(
+#include "rlxgpu/kernels/blocks/unpack_strips.wgsl"
 );
 inline constexpr KernelFile kRowsFile(
 #include "rlxgpu/kernels/blocks/rows.wgsl"
 );
-
-constexpr int64_t words_of(Storage storage, int64_t rows, int64_t columns) {
-  return ceil_div(block_bytes(storage, rows, columns), 4);
-}
-
-// attrs: storage, rows and columns of w.
-struct Sizes {
-  const Codec& codec;
-  int64_t n, k;
-};
-template <typename AnyCall>
-constexpr Sizes sizes_of(const AnyCall& call) {
-  return {codec_of(static_cast<Storage>(call.attr(0))), call.attr(1), call.attr(2)};
-}
-constexpr int64_t rows_of(const Call& call) { return call.operand(0).shape.count() / sizes_of(call).k; }
 
 constexpr void infer_matmul(Infer& infer) {
   const Shape& x = infer.shape(0);
@@ -72,14 +61,6 @@ constexpr void infer_matmul(Infer& infer) {
   Shape to = x;
   to.set(last, Dim(infer.attr(1)));
   infer.result(infer.dtype(0), to);
-}
-
-constexpr void give_blocks(Emit& e, Dispatch& dispatch, const Sizes& s, int words) {
-  dispatch.number("kK", s.k)
-      .number("kElements", s.codec.elements)
-      .number("kBytes", s.codec.bytes)
-      .raw("w", e.operand(words))
-      .slot("unpack", s.codec.unpack4);
 }
 
 inline constexpr int64_t kFewRows = 8;
@@ -108,27 +89,51 @@ constexpr void emit_tiled(Emit& e) {
   emit_product(e, kTiledFile, ceil_div(rows_of(e.call()), 64) * ceil_div(sizes_of(e.call()).n, 64), 0);
 }
 
-inline constexpr Variant kMatmulVariants[] = {{"few_rows", accepts_few, emit_few}, {"tiled", nullptr, emit_tiled}};
+// The rows unpacked into strips, and then the product of plain matrices on CPUs: what is unpacked serves many rows.
+constexpr MatmulLayout packed_layout(const Call& call) {
+  const Sizes s = sizes_of(call);
+  MatmulLayout layout;
+  layout.m = rows_of(call), layout.n = s.n, layout.k = s.k, layout.products = Dim(s.k);
+  layout.a_row = s.k, layout.a_col = 1;
+  return layout;
+}
+constexpr bool accepts_packed(const Call& call, const Target& target) {
+  if (target.adapter_class != AdapterClass::software && target.adapter_class != AdapterClass::unknown) return false;
+  const packed::Tiling tiling = packed::tiling_of(packed_layout(call), 1);
+  const auto most = static_cast<int64_t>(target.max_binding_bytes / 16);
+  return target.subgroups && rows_of(call) >= 1 && tiling.a_vectors() <= most && tiling.b_vectors() <= most;
+}
+constexpr bool prefers_packed(const Call& call, const Target& target) {
+  return in_one_subgroup(target) && rows_of(call) > 4;
+}
+constexpr void emit_packed(Emit& e) {
+  const MatmulLayout layout = packed_layout(e.call());
+  const packed::Tiling tiling = packed::tiling_of(layout, 1);
+  const Ref a = packed::pack(e, layout, tiling, true, e.dense(0));
+  const Ref b = e.scratch(f32, {4 * tiling.b_vectors()});
+  const int64_t count = tiling.tiles_n * 8 * (layout.k / 32);
+  const FoldedGrid grid = fold_grid(ceil_div(count, 64), e.target().max_groups);
+  Dispatch dispatch = e.dispatch(kUnpackStripsFile);
+  give_parts(e, dispatch, sizes_of(e.call()), 1);
+  dispatch.number("kN", layout.n)
+      .number("kCount", count)
+      .number("kRow", grid.row * 64)
+      .raw("strips", b, true)
+      .grid(grid.row, grid.rows);
+  packed::multiply(e, layout, tiling, {.a = a, .b = b});
+}
+
+inline constexpr Variant kMatmulVariants[] = {
+    {"dots", accepts_dots, emit_dots, prefers_dots},
+    {"packed", accepts_packed, emit_packed, prefers_packed},
+    {"few_rows", accepts_few, emit_few},
+    {"tiled", nullptr, emit_tiled},
+};
 
 constexpr Cost matmul_cost(const Call& call) {
   const Sizes s = sizes_of(call);
   const auto rows = static_cast<double>(rows_of(call));
   return {2 * rows * static_cast<double>(s.n) * static_cast<double>(s.k), 0};
-}
-
-// The row of w that these words hold.
-inline std::vector<float> decoded_row(const reference::Array& words, const Sizes& s, int64_t row) {
-  std::vector<uint8_t> block(static_cast<size_t>(s.codec.bytes));
-  std::vector<float> to;
-  const int64_t blocks = s.k / s.codec.elements;
-  for (int64_t b = 0; b < blocks; ++b) {
-    for (int64_t i = 0; i < s.codec.bytes; ++i) {
-      const int64_t at = (row * blocks + b) * s.codec.bytes + i;
-      block[static_cast<size_t>(i)] = static_cast<uint8_t>(static_cast<uint32_t>(words[at / 4]) >> (at % 4 * 8));
-    }
-    for (int j = 0; j < s.codec.elements; ++j) to.push_back(s.codec.decode(block.data(), j));
-  }
-  return to;
 }
 
 inline void matmul_reference(reference::Call& call) {
@@ -140,50 +145,6 @@ inline void matmul_reference(reference::Call& call) {
     for (int64_t m = 0; m < y.count() / s.n; ++m) {
       for (int64_t k = 0; k < s.k; ++k)
         y[m * s.n + n] += x[m * s.k + k] * static_cast<double>(row[static_cast<size_t>(k)]);
-    }
-  }
-}
-
-constexpr void infer_grouped(Infer& infer) {
-  const Shape &x = infer.shape(0), &expert = infer.shape(2);
-  if (!is_float(infer.dtype(0))) return infer.fail("packed weights are multiplied with floats");
-  if (infer.dtype(2) != i32 && infer.dtype(2) != u32) return infer.fail("experts are named by i32 or u32");
-  if (x.rank() != 2 || expert.rank() != 1) return infer.fail("needs a matrix, matrices, and a number for each row");
-  if (x[1] != infer.attr(2) || x.symbol(1) >= 0) {
-    return infer.fail("inner dimensions differ (", x[1], " vs rows of ", infer.attr(2), ")");
-  }
-  if (!(x.dim(0) == expert.dim(0))) return infer.fail(x[0], " rows, but ", expert[0], " experts of rows");
-  infer.result(infer.dtype(0), {x.dim(0), Dim(infer.attr(1))});
-}
-constexpr void emit_grouped(Emit& e) {
-  const Sizes s = sizes_of(e.call());
-  constexpr int64_t kEach = 4;
-  const int64_t groups = e.call().operand(0).shape[0] * ceil_div(s.n, kEach);
-  if (groups == 0) return;
-  const FoldedGrid grid = fold_grid(groups, e.target().max_groups);
-  Dispatch dispatch = e.dispatch(kGroupedFile);
-  give_blocks(e, dispatch, s, 1);
-  dispatch.number("kEach", kEach)
-      .number("kN", s.n)
-      .number("kExperts", e.attr(3))
-      .number("kGroups", groups)
-      .number("kGridRow", grid.row)
-      .input("x", e.operand(0))
-      .input("expert", e.operand(2))
-      .output("y", e.result())
-      .grid(grid.row, grid.rows);
-}
-inline constexpr Variant kGroupedVariants[] = {{"rows", nullptr, emit_grouped}};
-
-inline void grouped_reference(reference::Call& call) {
-  const Sizes s = sizes_of(call);
-  const reference::Array &x = call.operand(0), &expert = call.operand(2);
-  for (int64_t m = 0; m < expert.count(); ++m) {
-    if (expert[m] < 0 || expert[m] >= static_cast<double>(call.attr(3))) continue;  // zeros
-    for (int64_t n = 0; n < s.n; ++n) {
-      const std::vector<float> row = decoded_row(call.operand(1), s, static_cast<int64_t>(expert[m]) * s.n + n);
-      double& y = call.result()[m * s.n + n];
-      for (int64_t k = 0; k < s.k; ++k) y += x[m * s.k + k] * static_cast<double>(row[static_cast<size_t>(k)]);
     }
   }
 }
@@ -229,23 +190,16 @@ inline constexpr OpDef kBlockMatmul{
     .infer = blocks::infer_matmul,
     .variants = blocks::kMatmulVariants,
     .absorbs_after = true,
+    .extra_bindings = 1,  // the grid of a format
     .cost = blocks::matmul_cost,
     .reference = blocks::matmul_reference,
-};
-inline constexpr OpDef kBlockGroupedMatmul{
-    .name = "block_grouped_matmul",
-    .infer = blocks::infer_grouped,
-    .variants = blocks::kGroupedVariants,
-    .absorbs = 1u << 2,
-    .absorbs_after = true,
-    .cost = blocks::matmul_cost,
-    .reference = blocks::grouped_reference,
 };
 inline constexpr OpDef kBlockEmbedding{
     .name = "block_embedding",
     .infer = blocks::infer_embedding,
     .variants = blocks::kEmbeddingVariants,
     .absorbs_after = true,
+    .extra_bindings = 1,
     .reference = blocks::embedding_reference,
     .accuracy = {0.5},
 };
@@ -278,6 +232,22 @@ constexpr Tensor grouped_matmul(Tensor x, const Blocks& w, Tensor expert, Site s
                {static_cast<int64_t>(w.storage), w.rows, w.columns, w.experts}, site.as("grouped_matmul"));
 }
 
+// act(x gate) (x up), both in one dispatch; with `expert` each row by the matrices of its expert. For a few rows: each
+// is taken by itself.
+constexpr Tensor gated_matmul(Tensor x, const Blocks& gate, const Blocks& up, Activation activation, Tensor expert = {},
+                              Site site = std::source_location::current()) {
+  const Site here = site.as("gated_matmul");
+  if (gate.storage != up.storage || gate.rows != up.rows || gate.columns != up.columns || gate.experts != up.experts) {
+    x.builder().fail(here, "gated_matmul: the two matrices differ");
+    return {&x.builder(), -1};
+  }
+  const int64_t attrs[] = {static_cast<int64_t>(gate.storage), gate.rows, gate.columns, gate.experts,
+                           static_cast<int64_t>(activation)};
+  const Tensor operands[] = {x, gate.words, up.words, expert};
+  Builder& builder = x.builder();
+  return {&builder, builder.append(kBlockGatedMatmul, {operands, expert.given() ? size_t{4} : size_t{3}}, attrs, here)};
+}
+
 // The rows of a packed table that the tokens name, in f32. A token that is not in the table is taken as the nearest
 // that is.
 constexpr Tensor embedding(const Blocks& table, Tensor tokens, Site site = std::source_location::current()) {
@@ -288,7 +258,7 @@ constexpr Tensor embedding(const Blocks& table, Tensor tokens, Site site = std::
 }  // namespace rlxgpu::core
 
 namespace rlxgpu {
-using core::Blocks, core::block_param, core::embedding, core::grouped_matmul, core::matmul;
+using core::Blocks, core::block_param, core::embedding, core::gated_matmul, core::grouped_matmul, core::matmul;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_BLOCKS_BLOCKS_H_

@@ -17,6 +17,7 @@ fn x_at(i : u32) -> f32 { return x[i]; }
 //#raw w
 @group(0) @binding(1) var<storage, read> w : array<u32>;
 //#end
+fn word(i : u32) -> u32 { return w[i]; }
 /*)wgsl"
 #include "rlxgpu/kernels/blocks/blocks.part.wgsl"
 R"wgsl(*/

@@ -86,9 +86,23 @@ constexpr Tensor activated(Tensor x, Activation activation, Site site = std::sou
       return x;
   }
 }
+// Packed weights and a few rows of x: one dispatch.
 constexpr Tensor gated_matmul(Tensor x, const Weight& gate, const Weight& up, Activation activation,
                               Site site = std::source_location::current()) {
+  const bool alike = gate.packed() && up.packed() && gate.blocks.storage == up.blocks.storage;
+  if (alike && x.valid() && x.shape().count() <= 4 * gate.blocks.columns) {
+    return gated_matmul(x, gate.blocks, up.blocks, activation, {}, site);
+  }
   return activated(matmul(x, gate, site), activation, site) * Rhs(matmul(x, up, site), site);
+}
+// The same with matrices of experts: row r of x by those of expert[r].
+constexpr Tensor gated_matmul(Tensor x, const Weight& gate, const Weight& up, Activation activation, Tensor expert,
+                              Site site = std::source_location::current()) {
+  if (gate.packed() && up.packed() && gate.blocks.storage == up.blocks.storage) {
+    return gated_matmul(x, gate.blocks, up.blocks, activation, expert, site);
+  }
+  return activated(grouped_matmul(x, gate, expert, site), activation, site) *
+         Rhs(grouped_matmul(x, up, expert, site), site);
 }
 
 }  // namespace rlxgpu::core

@@ -163,13 +163,15 @@ struct Gate {
   Functions functions;    // that it calls
 };
 
-constexpr void emit(Emit& e, const MatmulLayout& layout, const Tiling& tiling, const Gate& gate = {}) {
-  const bool gated = gate.operand >= 0, in_place = e.parameter("copy_b") == 0;
-  const Ref a = pack(e, layout, tiling, true, e.operand(0));
-  const Ref b = in_place ? e.operand(1) : pack(e, layout, tiling, false, e.operand(1));
-  const Ref up = !gated     ? b
-                 : in_place ? e.operand(gate.operand)
-                            : pack(e, gate.layout, tiling, false, e.operand(gate.operand));
+// What is multiplied: strips, or b and the second matrix in place.
+struct Operands {
+  Ref a, b, up = {};
+  bool in_place = false;
+};
+
+constexpr void multiply(Emit& e, const MatmulLayout& layout, const Tiling& tiling, const Operands& operands,
+                        const Gate& gate = {}) {
+  const bool gated = gate.operand >= 0, in_place = operands.in_place;
   const int64_t a_matrix = tiling.tiles_m * tiling.steps * tiling.rows;
   const int64_t b_matrix = in_place ? layout.k * layout.n / 4 : tiling.tiles_n * tiling.steps * 32;
   const int64_t count = layout.batches * layout.m * layout.n;
@@ -194,17 +196,28 @@ constexpr void emit(Emit& e, const MatmulLayout& layout, const Tiling& tiling, c
       .number("kRows", tiling.rows)
       .number("kTiles", tiles)
       .number("kGridRow", grid.row)
-      .raw("a", a)
-      .raw("b", b)
+      .raw("a", operands.a)
+      .raw("b", operands.b)
       .flag("GATED", gated)
       .flag("RAGGED", layout.n % 4 != 0);
-  if (gated) dispatch.raw("u", up);
+  if (gated) dispatch.raw("u", operands.up);
   give_functions(dispatch, gate.functions);
   dispatch.slot("up", gated ? std::string_view() : "fn up(i : u32) -> vec4f { return vec4f(); }")
       .slot("gate", gate.text)
       .output("y", sums)
       .grid(grid.row, grid.rows);
   if (tiling.splits > 1) sum_splits(e, sums, count, tiling.splits);
+}
+
+constexpr void emit(Emit& e, const MatmulLayout& layout, const Tiling& tiling, const Gate& gate = {}) {
+  Operands operands = {
+      .a = pack(e, layout, tiling, true, e.operand(0)), .b = {}, .in_place = e.parameter("copy_b") == 0};
+  operands.b = operands.in_place ? e.operand(1) : pack(e, layout, tiling, false, e.operand(1));
+  if (gate.operand >= 0) {
+    const Ref up = e.operand(gate.operand);
+    operands.up = operands.in_place ? up : pack(e, gate.layout, tiling, false, up);
+  }
+  multiply(e, layout, tiling, operands, gate);
 }
 
 constexpr int64_t tiles_of(const MatmulLayout& layout) {
