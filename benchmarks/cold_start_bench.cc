@@ -20,7 +20,7 @@ void BM_ColdStart(benchmark::State& state, const char* how) {
     best = best == 0 ? seconds : std::min(best, seconds);
   }
   state.counters["best_ms"] = best * 1e3;
-  state.SetLabel("asked for: at most 500 ms");
+  state.SetLabel("goal: at most 500 ms");
 }
 BENCHMARK_CAPTURE(BM_ColdStart, planned, "planned")->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(10);
 BENCHMARK_CAPTURE(BM_ColdStart, constant, "constant")->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(10);

@@ -4,7 +4,7 @@
 //   ./dev bench peers                                two minutes on two cores
 //   ./dev bench peers --rounds=20 --filter=1024     more chances for a quiet moment, some of the products
 //
-// Times of each product, then a table of what is asked for. Ratios are the peer's time over ours, for wall and for processor time; the latter counts when others use the machine,
+// Times of each product, then a table of the goals. Ratios are the peer's time over ours, for wall and for processor time; the latter counts when others use the machine,
 // and only between programs that run on the CPU. ggml's Vulkan backend runs with and without matrix units in processes
 // of its own; its better time counts. OpenBLAS and ggml's CPU backend use all cores.
 #include <cblas.h>
@@ -104,7 +104,7 @@ struct Line {
   double bar, wall, cpu;  // cpu 0: not compared
 };
 void print_table(const std::vector<Line>& lines) {
-  std::printf("\n| | asked for | wall time | processor time | |\n|---|---|---|---|---|\n");
+  std::printf("\n| | goal | wall time | processor time | |\n|---|---|---|---|---|\n");
   for (const Line& line : lines) {
     const bool seconds = line.cpu == 0;
     const bool wall = seconds ? line.wall <= line.bar : line.wall >= line.bar;

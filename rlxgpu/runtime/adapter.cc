@@ -252,4 +252,9 @@ Result<std::vector<AdapterInfo>> list_adapters() {
   return infos;
 }
 
+bool is_available() {
+  const Result<std::vector<AdapterInfo>> adapters = list_adapters();
+  return adapters.ok() && !adapters->empty();
+}
+
 }  // namespace rlxgpu::core

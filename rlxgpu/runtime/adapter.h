@@ -45,10 +45,13 @@ struct AdapterInfo {
 // Every adapter that can run compute shaders, best first (see DeviceOptions::power). Dawn's Null backend is not one.
 Result<std::vector<AdapterInfo>> list_adapters();
 
+// Whether there is one, a GPU or a driver that works on the CPU: what open_device() needs. For programs that can do without.
+bool is_available();
+
 }  // namespace rlxgpu::core
 
 namespace rlxgpu {
-using core::AdapterInfo, core::Backend, core::list_adapters;
+using core::AdapterInfo, core::Backend, core::is_available, core::list_adapters;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_RUNTIME_ADAPTER_H_

@@ -83,4 +83,19 @@ Result<ComputeBackend> choose_backend(const BackendPreference& preference, const
   return internal::choose_backend(preference, offered, work, &calibrations[adapters->front().label()]);
 }
 
+Result<OpenBackend> open_backend(const BackendPreference& preference, const std::vector<OfferedBackend>& offered,
+                                 const DeviceOptions& options, const Work& work) {
+  Result<ComputeBackend> chosen = choose_backend(preference, offered, work);
+  if (!chosen.ok()) return chosen.status();
+  if (*chosen != ComputeBackend::webgpu) return OpenBackend{*chosen, {}};
+  Result<Device> device = open_device(options);
+  if (device.ok()) return OpenBackend{*chosen, *std::move(device)};
+  BackendPreference others = preference;
+  std::erase(others.order, ComputeBackend::webgpu);
+  if (others.order.empty()) return device.status();
+  chosen = internal::choose_backend(others, offered, work, nullptr);
+  if (!chosen.ok()) return device.status();
+  return OpenBackend{*chosen, {}};
+}
+
 }  // namespace rlxgpu::core

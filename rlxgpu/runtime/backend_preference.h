@@ -1,8 +1,8 @@
 // BackendPreference: which way of computing an application wants, first choice first.
 //
 //   Result<BackendPreference> wanted = BackendPreference::parse("cuda,webgpu,cpu");      // a user's setting
-//   Result<ComputeBackend> use = choose_backend(*wanted, {{ComputeBackend::cuda, cuda_seconds}});
-//   if (use.ok() && *use == ComputeBackend::webgpu) device = open_device();
+//   Result<OpenBackend> use = open_backend(*wanted, {{ComputeBackend::cuda, cuda_seconds}});
+//   if (use.ok() && use->backend == ComputeBackend::webgpu) run_on(use->device);
 //
 // rlxgpu provides two of them: webgpu (Device, Executable) and cpu (reference/interpreter.h, right and slow). An
 // application that has others of its own offers them. Without a list of its own it takes what calibration says is
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "rlxgpu/runtime/calibration.h"
+#include "rlxgpu/runtime/device.h"
 #include "rlxgpu/runtime/status.h"
 
 namespace rlxgpu::core {
@@ -50,6 +51,15 @@ Result<ComputeBackend> choose_backend(const BackendPreference& preference,
                                       const Work& work = {
                                           .flops = 2e9, .bytes = 64e6, .launches = 50, .read_backs = 1});
 
+struct OpenBackend {
+  ComputeBackend backend = ComputeBackend::cpu;
+  Device device = {};  // open where the backend is webgpu; others are the application's to open
+};
+// The same, and opens it. Where a list names webgpu but its device cannot be opened, the next one of the list is taken.
+Result<OpenBackend> open_backend(const BackendPreference& preference, const std::vector<OfferedBackend>& offered = {},
+                                 const DeviceOptions& options = {},
+                                 const Work& work = {.flops = 2e9, .bytes = 64e6, .launches = 50, .read_backs = 1});
+
 namespace internal {
 // The same with a given answer to what webgpu is: null when there is no adapter, else its calibration.
 Result<ComputeBackend> choose_backend(const BackendPreference& preference, const std::vector<OfferedBackend>& offered,
@@ -59,7 +69,8 @@ Result<ComputeBackend> choose_backend(const BackendPreference& preference, const
 }  // namespace rlxgpu::core
 
 namespace rlxgpu {
-using core::BackendPreference, core::ComputeBackend, core::OfferedBackend, core::choose_backend;
+using core::BackendPreference, core::ComputeBackend, core::OfferedBackend, core::OpenBackend, core::choose_backend,
+    core::open_backend;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_RUNTIME_BACKEND_PREFERENCE_H_

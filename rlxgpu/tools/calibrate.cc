@@ -166,6 +166,18 @@ Result<Calibration> calibrate(const Device& device, const CalibrateOptions& opti
   return found;
 }
 
+Result<Calibration> load_or_measure(const Device& device, const CalibrateOptions& options, std::string_view cache_dir) {
+  if (!device) return absl::FailedPreconditionError("calibration of no device");
+  if (const Calibration known = load_calibrations(cache_dir)[device.label()]; known.known()) return known;
+  Result<Calibration> found = calibrate(device, options);
+  if (!found.ok()) return found;
+  const TuningFile file(tuning_path(cache_dir), [](std::string_view) {});  // a damaged file is measured anew
+  const Status stored =
+      file.update([&](TuningData& data) { data.adapters[device.label()].calibration = *found; });
+  if (!stored.ok()) return stored;
+  return found;
+}
+
 int calibrate_command(const CalibrateCommand& command, std::ostream& out, std::ostream& err) {
   std::vector<std::string> names = {command.adapter};
   if (command.all) {

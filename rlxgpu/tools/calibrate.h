@@ -21,6 +21,13 @@ struct CalibrateOptions {
 // Rates are of the device's clock where there are timestamps, latencies of the host's; the best of several runs counts.
 Result<Calibration> calibrate(const Device& device, const CalibrateOptions& options = {});
 
+// What is known of the device's adapter; measured and stored the first time. `cache_dir` as in DeviceOptions.
+//
+//   Result<Calibration> speed = load_or_measure(device);      // some seconds once for each adapter and driver
+//   if (speed.ok() && estimated_seconds(*speed, {.flops = 2e9}) < 0.01) ...
+Result<Calibration> load_or_measure(const Device& device, const CalibrateOptions& options = {},
+                                    std::string_view cache_dir = {});
+
 struct CalibrateCommand {
   std::string adapter = {};  // part of a name; "": the default one
   bool all = false;          // every adapter
@@ -31,5 +38,9 @@ struct CalibrateCommand {
 int calibrate_command(const CalibrateCommand& command, std::ostream& out, std::ostream& err);
 
 }  // namespace rlxgpu::core::tools
+
+namespace rlxgpu {
+using core::tools::CalibrateOptions, core::tools::load_or_measure;
+}  // namespace rlxgpu
 
 #endif  // RLXGPU_TOOLS_CALIBRATE_H_

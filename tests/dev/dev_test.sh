@@ -49,7 +49,7 @@ chmod +x "$work/bin/mmdebstrap"
 
 help_names_every_command() {
   "$checkout/dev" --help >"$work/help" || return
-  for command in test demo bench gpus fuzz models networks bazel shell doctor --help; do
+  for command in test demo bench gpus fuzz models networks rlxgpu install bazel shell doctor --help; do
     grep -E "^  $command( |$)" "$work/help" >/dev/null || { echo "no $command"; return 1; }
   done
 }

@@ -159,4 +159,5 @@ def main():
     print(f"{len(after)} files, {sum(map(len, names.values()))} names of ops for users")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -7,6 +7,7 @@
 #include "catch2/catch_test_macros.hpp"
 #include "rlxgpu/runtime/device.h"
 #include "rlxgpu/runtime/switches.h"
+#include "rlxgpu/runtime/backend_preference.h"
 #include "rlxgpu/runtime/tuning_file.h"
 
 namespace rlxgpu::core {
@@ -56,6 +57,26 @@ TEST_CASE("the calibrated adapter that is faster comes first", "[gpu][calibratio
   rate(before[0], 5000);
   CHECK(labels() == before);
   fs::remove_all(dir);
+}
+
+TEST_CASE("a preference gives an open device", "[gpu]") {
+  CHECK(is_available());
+  const Result<OpenBackend> webgpu = open_backend({.order = {ComputeBackend::cuda, ComputeBackend::webgpu}});
+  REQUIRE(webgpu.ok());
+  CHECK(webgpu->backend == ComputeBackend::webgpu);
+  CHECK(webgpu->device);
+
+  const std::vector<OfferedBackend> offered = {{ComputeBackend::cuda}};
+  const Result<OpenBackend> cuda = open_backend({.order = {ComputeBackend::cuda, ComputeBackend::webgpu}}, offered);
+  REQUIRE(cuda.ok());
+  CHECK(cuda->backend == ComputeBackend::cuda);
+  CHECK_FALSE(cuda->device);
+
+  const DeviceOptions none = {.adapter = "no such adapter"};
+  const Result<OpenBackend> next = open_backend({.order = {ComputeBackend::webgpu, ComputeBackend::cpu}}, {}, none);
+  REQUIRE(next.ok());
+  CHECK(next->backend == ComputeBackend::cpu);
+  CHECK_FALSE(open_backend({.order = {ComputeBackend::webgpu}}, {}, none).ok());
 }
 
 }  // namespace

@@ -81,11 +81,35 @@ TEST_CASE("calibrate stores what devices shows, in the units that the names say"
   CHECK(found.read_back_us > found.submit_us / 20);
   CHECK(found.bandwidth_gb_per_s < 1e5);
 
+  // A program gets what is stored, and measures only where nothing is.
+  std::string measured_by_program;
+  const auto note = [&](int, int, std::string_view what) { measured_by_program = what; };
+  CHECK(tools::load_or_measure(device, {.seconds = 0.01, .progress = note}).value().f32_1024_gflops == found.f32_1024_gflops);
+  CHECK(measured_by_program.empty());
+
   tools::devices_command(false, after);
   CHECK(absl::StrContains(after.str(), "GFLOP/s at 256 / 512 / 1024"));
   std::ostringstream json;
   tools::devices_command(true, json);
   CHECK(nlohmann::json::parse(json.str())[0].at("calibration").at("date") == found.date);
+}
+
+TEST_CASE("load_or_measure measures once", "[gpu][calibration]") {
+  const Folder folder;
+  const Device device = device_or_skip();
+  int shown = 0;
+  const tools::CalibrateOptions options = {.seconds = 0.001, .progress = [&](int, int, std::string_view) { ++shown; }};
+  const std::string other = (folder.path / "other").string();
+  const Result<Calibration> first = tools::load_or_measure(device, options, other);
+  REQUIRE(first.ok());
+  CHECK(shown > 0);
+  shown = 0;
+  const Result<Calibration> second = tools::load_or_measure(device, options, other);
+  REQUIRE(second.ok());
+  CHECK(shown == 0);
+  CHECK(second->launch_us == first->launch_us);
+  CHECK(load_calibrations().empty());  // the other folder has it
+  CHECK_FALSE(tools::load_or_measure(Device()).ok());
 }
 
 TEST_CASE("tune stores the best variant of a product", "[gpu][tuning]") {

@@ -1,0 +1,38 @@
+// Every family of ops. Written by docs/ops.py.
+#ifndef RLXGPU_OPS_ALL_H_
+#define RLXGPU_OPS_ALL_H_
+
+#include "rlxgpu/ops/attention.h"
+#include "rlxgpu/ops/blocks.h"
+#include "rlxgpu/ops/conv.h"
+#include "rlxgpu/ops/elementwise.h"
+#include "rlxgpu/ops/embedding.h"
+#include "rlxgpu/ops/fft.h"
+#include "rlxgpu/ops/gate.h"
+#include "rlxgpu/ops/glu.h"
+#include "rlxgpu/ops/gradient.h"
+#include "rlxgpu/ops/knn.h"
+#include "rlxgpu/ops/kv_cache.h"
+#include "rlxgpu/ops/linalg.h"
+#include "rlxgpu/ops/matmul.h"
+#include "rlxgpu/ops/movement.h"
+#include "rlxgpu/ops/norm.h"
+#include "rlxgpu/ops/packed.h"
+#include "rlxgpu/ops/pool.h"
+#include "rlxgpu/ops/quantize.h"
+#include "rlxgpu/ops/random.h"
+#include "rlxgpu/ops/recurrent.h"
+#include "rlxgpu/ops/reduce.h"
+#include "rlxgpu/ops/resize.h"
+#include "rlxgpu/ops/roi.h"
+#include "rlxgpu/ops/rope.h"
+#include "rlxgpu/ops/sample.h"
+#include "rlxgpu/ops/scan.h"
+#include "rlxgpu/ops/scatter.h"
+#include "rlxgpu/ops/select.h"
+#include "rlxgpu/ops/signal.h"
+#include "rlxgpu/ops/softmax.h"
+#include "rlxgpu/ops/sort.h"
+#include "rlxgpu/ops/state_space.h"
+
+#endif  // RLXGPU_OPS_ALL_H_
