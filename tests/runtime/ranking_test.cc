@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "catch2/catch_test_macros.hpp"
+#include "rlxgpu/runtime/backend_preference.h"
 #include "rlxgpu/runtime/device.h"
 #include "rlxgpu/runtime/switches.h"
-#include "rlxgpu/runtime/backend_preference.h"
 #include "rlxgpu/runtime/tuning_file.h"
 
 namespace rlxgpu::core {
