@@ -1,15 +1,21 @@
 #include "rlxgpu/load/mapped_file.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
+#include <fstream>
+#include <ios>
+#include <limits>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+
+#if (defined(__unix__) || defined(__APPLE__)) && !defined(RLXGPU_NO_POSIX)
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace rlxgpu::core {
 
@@ -43,3 +49,33 @@ std::span<const std::byte> MappedFile::bytes() const {
 }
 
 }  // namespace rlxgpu::core
+
+#else  // read as a whole
+
+namespace rlxgpu::core {
+
+struct MappedFile::Mapping {
+  std::vector<char> bytes;
+};
+
+Result<MappedFile> MappedFile::open(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
+  if (!file) return absl::ErrnoToStatus(errno != 0 ? errno : ENOENT, path);
+  if (size < 0 || size == std::numeric_limits<std::streamoff>::max()) {  // a folder
+    return absl::InvalidArgumentError(absl::StrCat(path, ": not a file"));
+  }
+  auto mapping = std::make_shared<Mapping>();
+  mapping->bytes.resize(static_cast<size_t>(size));
+  file.seekg(0);
+  if (size > 0 && !file.read(mapping->bytes.data(), size)) {
+    return absl::DataLossError(absl::StrCat(path, ": cannot be read"));
+  }
+  return MappedFile(std::move(mapping));
+}
+
+std::span<const std::byte> MappedFile::bytes() const { return std::as_bytes(std::span(mapping_->bytes)); }
+
+}  // namespace rlxgpu::core
+
+#endif

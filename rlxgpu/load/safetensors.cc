@@ -1,6 +1,5 @@
 #include "rlxgpu/load/safetensors.h"
-
-#include <unistd.h>
+#include "rlxgpu/runtime/platform.h"
 
 #include <algorithm>
 #include <bit>
@@ -324,12 +323,12 @@ Status write_safetensors(const std::string& path, std::span<const StoredTensor> 
   text.resize((text.size() + 7) / 8 * 8, ' ');
   const uint64_t length = text.size();
 
-  const std::string aside = absl::StrCat(path, ".new.", getpid());
+  const std::string aside = absl::StrCat(path, ".new.", internal::process_id());
   std::FILE* const file = std::fopen(aside.c_str(), "wb");
   if (file == nullptr) return absl::ErrnoToStatus(errno, path);
   bool written = write_all(file, std::as_bytes(std::span(&length, 1))) && write_all(file, std::as_bytes(std::span(text)));
   for (const StoredTensor* tensor : order) written = written && write_all(file, tensor->data);
-  written = written && std::fflush(file) == 0 && fsync(fileno(file)) == 0;
+  written = written && internal::flush_to_disk(file);
   int reason = written ? 0 : errno;
   if (std::fclose(file) != 0 && reason == 0) reason = errno;
   if (reason == 0 && std::rename(aside.c_str(), path.c_str()) != 0) reason = errno;

@@ -25,6 +25,7 @@
 #include "rlxgpu/runtime/memory_ledger.cc"
 #include "rlxgpu/runtime/open_device.cc"
 #include "rlxgpu/runtime/pipelines.cc"
+#include "rlxgpu/runtime/platform.cc"
 #include "rlxgpu/runtime/run.cc"
 #include "rlxgpu/runtime/say_choices.cc"
 #include "rlxgpu/runtime/session.cc"

@@ -1,7 +1,5 @@
 #include "rlxgpu/runtime/blob_cache.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <vector>
+
+#include "rlxgpu/runtime/platform.h"
 
 namespace rlxgpu::core {
 namespace {
@@ -104,7 +104,7 @@ void BlobCache::store(std::string_view key, std::string_view blob) {
   fs::path aside = path;
   {
     const std::lock_guard lock(mutex_);
-    aside += "." + std::to_string(getpid()) + "." + std::to_string(serial_++) + ".tmp";
+    aside += "." + std::to_string(internal::process_id()) + "." + std::to_string(serial_++) + ".tmp";
   }
   Header header = {{}, key.size(), blob.size(), checksum(key, blob)};
   std::memcpy(header.magic, kMagic.data(), kMagic.size());

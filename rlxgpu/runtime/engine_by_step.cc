@@ -1,6 +1,4 @@
 // run_by_step: a run whose steps are timed or looked at one by one, as switches.h asks.
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -10,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "rlxgpu/graph/element.h"
 #include "rlxgpu/runtime/engine_state.h"
+#include "rlxgpu/runtime/platform.h"
 #include "rlxgpu/runtime/switches.h"
 
 namespace rlxgpu::core::internal {
@@ -93,12 +92,12 @@ std::string decimal(double value) {
 }
 
 std::string event(std::string_view name, int track, double begin_us, double us, std::string_view args) {
-  return absl::StrCat("{\"name\": ", quoted(name), ", \"ph\": \"X\", \"pid\": ", getpid(), ", \"tid\": ", track,
+  return absl::StrCat("{\"name\": ", quoted(name), ", \"ph\": \"X\", \"pid\": ", process_id(), ", \"tid\": ", track,
                       ", \"ts\": ", decimal(begin_us), ", \"dur\": ", decimal(us), ", \"args\": {", args, "}}");
 }
 
 std::string track_name(int track, std::string_view name) {
-  return absl::StrCat("{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": ", getpid(), ", \"tid\": ", track,
+  return absl::StrCat("{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": ", process_id(), ", \"tid\": ", track,
                       ", \"args\": {\"name\": ", quoted(name), "}}");
 }
 

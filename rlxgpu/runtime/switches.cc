@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "rlxgpu/graph/parameter.h"
-
-extern char** environ;
+#include "rlxgpu/runtime/platform.h"
 
 namespace rlxgpu::core {
 namespace internal {
@@ -73,9 +72,9 @@ void print_line(std::string_view line) {
 
 Switches& current() {
   static Switches* const made = [] {
-    std::vector<std::string_view> environment;
-    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) environment.emplace_back(*entry);
-    return new Switches(parse_switches(environment, print_line));
+    std::vector<std::string_view> names;
+    for (const SwitchName& one : kSwitches) names.push_back(one.name);
+    return new Switches(parse_switches(environment(names), print_line));
   }();
   return *made;
 }

@@ -1,9 +1,5 @@
 #include "rlxgpu/runtime/tuning_file.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -19,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 #include "rlxgpu/runtime/blob_cache.h"
+#include "rlxgpu/runtime/platform.h"
 
 namespace rlxgpu::core {
 namespace internal {
@@ -98,40 +95,12 @@ std::string read_data(const Json& json, TuningData& data) {
   return "";
 }
 
-// Holds the lock of a path until it goes, or until the process does.
-class FileLock {
- public:
-  explicit FileLock(const std::string& path) : file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
-    while (file_ >= 0 && !locked_) {
-      locked_ = flock(file_, LOCK_EX) == 0;
-      if (!locked_ && errno != EINTR) return;  // a file system without locks
-    }
-  }
-  ~FileLock() {
-    if (file_ >= 0) close(file_);
-  }
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
-  bool ok() const { return locked_; }
-
- private:
-  const int file_;
-  bool locked_ = false;
-};
-
 // The whole text, on disk when this returns true.
 bool write_whole(const std::string& path, std::string_view text) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) return false;
-  bool ok = true;
-  while (ok && !text.empty()) {
-    const ssize_t written = write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    ok = written > 0;
-    if (ok) text.remove_prefix(static_cast<size_t>(written));
-  }
-  ok = ok && fsync(file) == 0;
-  return close(file) == 0 && ok;
+  std::FILE* const file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) return false;
+  const bool ok = std::fwrite(text.data(), 1, text.size(), file) == text.size() && flush_to_disk(file);
+  return std::fclose(file) == 0 && ok;
 }
 
 absl::Status cannot_write(const std::string& path) {

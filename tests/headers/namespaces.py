@@ -22,6 +22,8 @@ FOR_USERS = {"kEnd", "kWholeTensor"}
 OF_USERS = ("tests/consumer/", "tests/single_command/", "tests/install/", "tests/strangers/", "tests/headers/names.cc",
             "benchmarks/compile_time/")
 
+OF_POSIX = ("rlxgpu/runtime/platform.cc", "rlxgpu/load/mapped_file.cc")
+
 RESULT = r"(?:\[\[nodiscard\]\] )?((?:inline |constexpr )*)([\w<>]+) (\w+)\("
 TYPE = re.compile(r"(?:template <.*> )?(?:struct|class|enum class|using) (\w+)(?: :[^:].*)?(?: \{| =).*")
 
@@ -144,6 +146,10 @@ def main():
                 with open(path, encoding="utf-8") as file:
                     before[path] = file.read().split("\n")
     after = {path: in_core(list(lines)) for path, lines in before.items()}
+    for path, lines in before.items():
+        posix = [line for line in lines if re.match(r"#include <(?:unistd|fcntl|dlfcn|pthread|poll|sys/\w+)\.h>", line)]
+        if posix and path.startswith("rlxgpu/") and not path.startswith(("rlxgpu/tools/",) + OF_POSIX):
+            sys.exit(f"{path}: {posix[0]}: only {' and '.join(OF_POSIX)} speak POSIX")
     names = names_of_ops(after)
     for path in after:
         if path.startswith("rlxgpu/kernels/") and path.endswith(".h"):
