@@ -22,6 +22,7 @@
 #include "rlxgpu/runtime/engine_create.cc"
 #include "rlxgpu/runtime/engine_profile.cc"
 #include "rlxgpu/runtime/interop.cc"
+#include "rlxgpu/runtime/log.cc"
 #include "rlxgpu/runtime/memory_ledger.cc"
 #include "rlxgpu/runtime/open_device.cc"
 #include "rlxgpu/runtime/pipelines.cc"

@@ -50,7 +50,7 @@ struct DeviceOptions {
   uint64_t memory_limit = 0;
   bool tuning = true;  // programs planned at run time use what the tuner found: see tuner.h
   std::vector<std::string> enable_toggles = {}, disable_toggles = {};  // Dawn's, for the device
-  // Dawn's remarks (and what "dump_shaders" prints), and warnings of ours, from any thread.
+  // Dawn's remarks (and what "dump_shaders" prints), and warnings of ours, from any thread. Null: to the log sink (log.h).
   std::function<void(std::string_view)> log = {};
   // Sees every program, with the WGSL of its kernels, before an engine is made of it; an error stops that.
   std::function<Status(const ProgramView&, std::span<const std::string_view>)> inspect = {};

@@ -26,6 +26,7 @@
 #include "rlxgpu/runtime/blob_cache.h"
 #include "rlxgpu/runtime/device.h"
 #include "rlxgpu/runtime/done_thread.h"
+#include "rlxgpu/runtime/log.h"
 #include "rlxgpu/runtime/memory_ledger.h"
 #include "rlxgpu/runtime/pipelines.h"
 #include "webgpu/webgpu_cpp.h"
@@ -82,7 +83,12 @@ struct DeviceState {
   absl::Status unclaimed;  // guarded by mutex; the first error outside any ErrorCapture
   std::atomic<bool> lost = false;
   std::unique_ptr<BlobCache> cache;
-  std::function<void(std::string_view)> log;
+  std::function<void(std::string_view)> log;  // the caller's, else to the process's sink
+  bool logs_itself = false;                   // it is the caller's
+  void set_log(const std::function<void(std::string_view)>& given) {
+    logs_itself = given != nullptr;
+    log = given ? given : [](std::string_view line) { log_line(Severity::warning, line); };
+  }
   std::function<Status(const ProgramView&, std::span<const std::string_view>)> inspect;
   std::string tuning_path;  // "": none
   std::once_flag tuning_read;

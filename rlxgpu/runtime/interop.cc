@@ -21,7 +21,7 @@ Result<Device> Device::adopt(const wgpu::Device& device, const wgpu::Queue& queu
   state->timestamps = state->adapter.timestamps;
   state->synchronised = device.HasFeature(wgpu::FeatureName::ImplicitDeviceSynchronization);
   state->memory = std::make_shared<internal::MemoryLedger>(options.memory_limit);
-  state->log = options.log;
+  state->set_log(options.log);
   state->inspect = options.inspect;
   if (options.tuning && switches().tuning) state->tuning_path = tuning_path(options.cache_dir);
   // An instance does not tell its features: one without TimedWaitAny fails a wait that has a time.

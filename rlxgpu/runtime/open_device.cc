@@ -40,8 +40,12 @@ void on_loss(const wgpu::Device&, wgpu::DeviceLostReason reason, wgpu::StringVie
   state->lost = true;
 }
 
-void on_log(wgpu::LoggingType, wgpu::StringView message, DeviceState* state) {
-  if (state->log) state->log(std::string_view(message));
+void on_log(wgpu::LoggingType type, wgpu::StringView message, DeviceState* state) {
+  if (state->logs_itself) return state->log(std::string_view(message));
+  const Severity severity = type == wgpu::LoggingType::Error     ? Severity::error
+                            : type == wgpu::LoggingType::Warning ? Severity::warning
+                                                                 : Severity::info;
+  log_line(severity, std::string_view(message));
 }
 
 size_t load_blob(std::span<const std::byte> key, std::span<std::byte> value, BlobCache* cache) {
@@ -205,7 +209,7 @@ Result<Device> open_device(const DeviceOptions& options) {
   state->queue = state->device.GetQueue();
   state->synchronised = state->device.HasFeature(Feature::ImplicitDeviceSynchronization);
   state->memory = std::make_shared<internal::MemoryLedger>(options.memory_limit);
-  state->log = options.log;
+  state->set_log(options.log);
   state->inspect = options.inspect;
   state->device.SetLoggingCallback(internal::on_log, state.get());  // without one, Dawn writes to stderr
   state->timestamps = state->adapter.timestamps;

@@ -1,10 +1,10 @@
 #include "rlxgpu/runtime/switches.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "rlxgpu/graph/parameter.h"
+#include "rlxgpu/runtime/log.h"
 #include "rlxgpu/runtime/platform.h"
 
 namespace rlxgpu::core {
@@ -66,15 +66,13 @@ void parse_flag(std::string_view name, std::string_view value, bool& out, const 
   }
 }
 
-void print_line(std::string_view line) {
-  std::fprintf(stderr, "rlxgpu: %.*s\n", static_cast<int>(line.size()), line.data());
-}
-
 Switches& current() {
   static Switches* const made = [] {
     std::vector<std::string_view> names;
     for (const SwitchName& one : kSwitches) names.push_back(one.name);
-    return new Switches(parse_switches(environment(names), print_line));
+    return new Switches(parse_switches(environment(names), [](std::string_view line) {
+      log_line_as_asked(Severity::warning, line);
+    }));
   }();
   return *made;
 }
@@ -86,7 +84,7 @@ bool VariantPattern::matches(std::string_view of_op, std::string_view of_variant
   return internal::fits(op, of_op) && internal::fits(variant, of_variant);
 }
 
-void Switches::say(std::string_view line) const { print ? print(line) : internal::print_line(line); }
+void Switches::say(std::string_view line) const { print ? print(line) : internal::log_line_as_asked(Severity::info, line); }
 
 Switches parse_switches(std::span<const std::string_view> environment,
                         const std::function<void(std::string_view)>& warn) {

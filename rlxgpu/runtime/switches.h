@@ -52,7 +52,7 @@ struct Switches {
   bool listing = false, dispatches = false, no_read_back = false, maxima = false, trace_nan = false;
   bool verify = false;
   std::string trace;
-  std::function<void(std::string_view)> print;  // one line; null: to stderr
+  std::function<void(std::string_view)> print;  // one line; null: to the log sink, or stderr
 
   bool changes_variants() const { return !force.empty() || !forbid.empty(); }
   bool reads_steps() const { return maxima || trace_nan; }

@@ -13,6 +13,8 @@
 #include "catch2/generators/catch_generators.hpp"
 #include "rlxgpu/runtime/device_state.h"
 #include "rlxgpu/runtime/dry.h"
+#include "rlxgpu/runtime/log.h"
+#include "rlxgpu/runtime/switches.h"
 #include "tests/runtime/programs.h"
 #include "tests/support/gpu.h"
 
@@ -189,6 +191,29 @@ TEST_CASE("Dawn's remarks go where they are asked to go", "[gpu]") {
                     }});
   REQUIRE(doubler(5).engine(device).ok());
   CHECK(absl::StrContains(log, "workgroup_size"));
+}
+
+TEST_CASE("what no device's log takes goes to the sink of the process", "[gpu]") {
+  std::string infos, warnings;
+  set_log_sink([&](Severity severity, std::string_view text) {
+    absl::StrAppend(severity == Severity::info ? &infos : &warnings, text);
+  });
+  {
+    const Device device = open_or_skip({.disk_cache = false, .enable_toggles = {"dump_shaders"}});
+    Switches set;
+    set.dispatches = true;
+    const ScopedSwitches scoped(set);
+    auto engine = doubler(5).engine(device);
+    REQUIRE(engine.ok());
+    REQUIRE(engine->run().wait().ok());
+  }
+  CHECK(absl::StrContains(absl::StrCat(infos, warnings), "workgroup_size"));
+  CHECK(absl::StrContains(infos, "1 dispatches"));
+
+  set_log_sink(nullptr);
+  infos.clear();
+  REQUIRE(doubler(5).engine(open_or_skip({.disk_cache = false, .enable_toggles = {"dump_shaders"}})).ok());
+  CHECK(infos.empty());
 }
 
 }  // namespace
