@@ -31,8 +31,8 @@ block() {  # HEADING LANGUAGE N: the Nth such block of a section of README
     END { exit !found }' "$checkout/README.md"
 }
 bazel="In a Bazel project"
-# With g++, so that what tests/consumer has compiled is not compiled again.
-gcc=(--repo_env=CC=gcc --ui_event_filters=-info --noshow_progress)
+# With g++, so that what tests/consumer has compiled is not compiled again. Bazel's sandbox hides /tmp, where these folders are.
+gcc=(--repo_env=CC=gcc --noincompatible_sandbox_hermetic_tmp --ui_event_filters=-info --noshow_progress)
 prints_what_readme_says() { diff <(block "A complete program" text 1) "$1"; }
 
 bazel_project() {
@@ -66,6 +66,13 @@ own_modules_and_warnings() {
   cat ../said
   grep -q "unused" ../said  # it was compiled with warnings
   [ "$(cat ../printed)" = hello ]
+}
+
+optional_parts() {
+  cd hello
+  ../rlxgpu/dev bazel query --noshow_progress 'deps(//:hello)' >../needed
+  grep -q '@dawn//\|~dawn//' ../needed
+  ! grep -i 'cli11\|protobuf\|onnx' ../needed
 }
 
 # A copy of the system's Dawn, as its own `cmake --install` would leave it; and a folder that has none.
@@ -116,6 +123,7 @@ where_you_are() {
 }
 
 test_case "README's Bazel project builds and runs in an empty folder" bazel_project
+test_case "a program that reads no model files needs neither CLI11 nor ONNX nor protobuf" optional_parts
 test_case "modules of other registries can be added, and warnings of a stranger's files are no errors" own_modules_and_warnings
 test_case "Dawn is taken from a prefix, and a prefix without it is named" prefix
 test_case "a revision of a repository does as well as a folder" revision
