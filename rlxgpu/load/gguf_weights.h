@@ -1,7 +1,7 @@
 // Weights of a GGUF file: params of a graph as the file has them, and the file's tensors on the device, packed.
 //
-//   Weight up = gguf_weight(g, *file, "blk.0.ffn_up.weight");        // packed or plain: matmul, embedding, ... take
-//   both Tensor norm = gguf_tensor(g, *file, "blk.0.ffn_norm.weight");    // in f32, whatever the file has
+//   Weight up = gguf_weight(g, *file, "blk.0.ffn_up.weight");        // packed or plain: matmul takes both
+//   Tensor norm = gguf_tensor(g, *file, "blk.0.ffn_norm.weight");    // in f32, whatever the file has
 //   ...
 //   Status status = load_weights(*file, graph, weights);             // each param gets the tensor of its name
 //

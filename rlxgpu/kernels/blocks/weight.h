@@ -1,8 +1,8 @@
 // Weight: a matrix of a model, or one for each expert, plain or packed, so that a model is written once for all files.
 //
-//   Weight w = weight_param(g, "blk.0.ffn_up.weight", {Storage::q4_k}, {n, k});      // or {f16}, or a GGUF file's own
-//   type Tensor y = matmul(x, w);                                  // x: (..., k)   y: (..., n): a row of w for each
-//   column Tensor e = embedding(table, tokens);                      // and matmul(x, table): a head that is tied to it
+//   Weight w = weight_param(g, "blk.0.ffn_up.weight", {Storage::q4_k}, {n, k});   // or {f16}, or what a GGUF file has
+//   Tensor y = matmul(x, w);                                  // x: (..., k)   y: (..., n): a row of w for each column
+//   Tensor e = embedding(table, tokens);                      // and matmul(x, table): a head that is tied to it
 //   Tensor h = gated_matmul(x, gate, up, Activation::silu);   // act(x gate) (x up)
 //   Tensor z = grouped_matmul(rows, experts, which);          // rows: (r, k)   which: (r)   z: (r, n)
 //

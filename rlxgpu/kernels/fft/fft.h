@@ -1,7 +1,8 @@
 // Fourier transforms along an axis: fft ifft (complex), rfft irfft (real), fftn ifftn (several axes). Any length.
 //
-//   Tensor X = rfft(x * window);                   // x: (..., n) real, X: (..., n / 2 + 1) c64; the window joins the
-//   load Tensor power = real(X * conj(X));              // joins the store Tensor y = irfft(X, n);
+//   Tensor X = rfft(x * window);            // x: (..., n) real, X: (..., n / 2 + 1) c64; the window joins the load
+//   Tensor power = real(X * conj(X));       // joins the store
+//   Tensor y = irfft(X, n);
 //
 // As in NumPy: the inverse is divided by n, the forward transform or both by sqrt(n) if told ({.norm =
 // FftNorm::ortho}). Computed in f32; the relative error (L2) grows with the logarithm of n and stays below 1e-7 times

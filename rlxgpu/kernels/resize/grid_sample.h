@@ -1,7 +1,7 @@
 // grid_sample(x, grid): elements of x at places that a tensor gives. affine_grid: such places from affine maps.
 //
-//   Tensor grid = affine_grid(theta, {h, w});       // theta: (n, 2, 3) gives (n, h, w, 2); (n, 3, 4) and {d, h, w}
-//   likewise Tensor y = grid_sample(x, grid);                // x: (n, c, h', w'), y: (n, c, h, w)
+//   Tensor grid = affine_grid(theta, {h, w});       // theta: (n, 2, 3) gives (n, h, w, 2); (n, 3, 4) likewise
+//   Tensor y = grid_sample(x, grid);                // x: (n, c, h', w'), y: (n, c, h, w)
 //
 // A place is (x, y) or (x, y, z), the last axis first, from -1 to 1 across x: between the middles of the outermost
 // elements with align_corners, else between their outer edges. Nearest places round halves to even. Both are maps.

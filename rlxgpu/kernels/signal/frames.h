@@ -1,7 +1,7 @@
 // frames cuts a signal into pieces that may overlap; overlap_add puts such pieces together again.
 //
-//   Tensor f = frames(x, 400, 160);              // x: (..., samples), f: (..., count, 400), f[i] starts at sample 160
-//   i Tensor y = overlap_add(f, 160, 0, samples);  // sums of all pieces that cover a sample
+//   Tensor f = frames(x, 400, 160);              // x: (..., samples), f: (..., count, 400), f[i] starts at sample 160 i
+//   Tensor y = overlap_add(f, 160, 0, samples);  // sums of all pieces that cover a sample
 //
 // Both are maps: they join the kernel that reads or stores their elements.
 #ifndef RLXGPU_KERNELS_SIGNAL_FRAMES_H_

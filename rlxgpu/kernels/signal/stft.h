@@ -1,7 +1,7 @@
 // Spectra of short pieces: stft istft, power spectra, welch's power spectral density and its peaks.
 //
-//   Tensor X = stft(x, {.length = 1024, .hop = 256});      // x: (..., samples), X: (..., pieces, 513) c64, one
-//   dispatch Tensor y = istft(X, samples, {.length = 1024, .hop = 256});   // x again
+//   Tensor X = stft(x, {.length = 1024, .hop = 256});      // x: (..., samples), X: (..., pieces, 513) c64
+//   Tensor y = istft(X, samples, {.length = 1024, .hop = 256});   // x again
 //
 // Pieces are centred on samples 0, hop, 2 hop, ...; beyond its ends the signal is mirrored. Without `centre` they start
 // there, and what does not fill a piece is left out.
