@@ -29,7 +29,8 @@ BENCHMARK_CAPTURE(BM_ColdStart, constant, "constant")->UseManualTime()->Unit(ben
 }  // namespace rlxgpu::core
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::string_view(argv[1]) == rlxgpu::core::kColdStart) return rlxgpu::core::cold_start_child(argv[2]);
+  if (argc == 3 && std::string_view(argv[1]) == rlxgpu::core::kColdStart)
+    return rlxgpu::core::cold_start_child(argv[2]);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::RunSpecifiedBenchmarks();

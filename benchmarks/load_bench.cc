@@ -119,7 +119,8 @@ BENCHMARK_CAPTURE(BM_Load, moonshine, "moonshine")->UseManualTime()->Unit(benchm
 }  // namespace rlxgpu::core
 
 int main(int argc, char** argv) {
-  if (argc == 4 && std::string_view(argv[1]) == rlxgpu::core::kChild) return rlxgpu::core::load_child(argv[2], std::atoi(argv[3]));
+  if (argc == 4 && std::string_view(argv[1]) == rlxgpu::core::kChild)
+    return rlxgpu::core::load_child(argv[2], std::atoi(argv[3]));
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::RunSpecifiedBenchmarks();

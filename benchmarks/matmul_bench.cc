@@ -238,14 +238,16 @@ bool run_once(Contender& contender, std::string* label = nullptr) {
 
 // Every variant in turns; those that are three times slower than the best fall out.
 int print_choices(std::string_view filter) {
-  std::printf("%s: what is chosen without tuning, and the best (ms, best of many, in turns)\n\n", device().label().c_str());
+  std::printf("%s: what is chosen without tuning, and the best (ms, best of many, in turns)\n\n",
+              device().label().c_str());
   std::printf("| product | chosen | ms | best | ms | ratio |\n|---|---|---|---|---|---|\n");
   double worst = 0;
   for (const DType dtype : {f32, f16}) {
     for (const Case& c : kCases) {
       const std::string name = std::string(name_of(dtype)) + "/" + name_of_case(c);
       if (name.find(filter) == std::string::npos) continue;
-      const Elements a = random_elements(dtype, c.batch * c.m * c.k, 1), b = random_elements(dtype, c.batch * c.k * c.n, 2);
+      const Elements a = random_elements(dtype, c.batch * c.m * c.k, 1),
+                     b = random_elements(dtype, c.batch * c.k * c.n, 2);
       std::vector<Contender> contenders;
       std::string chosen;
       std::vector<std::string_view> names = variants_of(c, dtype);
@@ -267,10 +269,14 @@ int print_choices(std::string_view filter) {
           if (!run_once(contender)) return 1;
           spent += contender.best;
         }
-        const auto best = std::min_element(contenders.begin(), contenders.end(), [](const auto& x, const auto& y) { return x.best < y.best; })->best;
-        std::erase_if(contenders, [&](const Contender& contender) { return contender.name != first && contender.best > 3 * best; });
+        const auto best = std::min_element(contenders.begin(), contenders.end(), [](const auto& x, const auto& y) {
+                            return x.best < y.best;
+                          })->best;
+        std::erase_if(contenders,
+                      [&](const Contender& contender) { return contender.name != first && contender.best > 3 * best; });
       }
-      const Contender& best = *std::min_element(contenders.begin(), contenders.end(), [](const auto& x, const auto& y) { return x.best < y.best; });
+      const Contender& best = *std::min_element(contenders.begin(), contenders.end(),
+                                                [](const auto& x, const auto& y) { return x.best < y.best; });
       const double ratio = contenders[0].best / best.best;
       worst = std::max(worst, ratio);
       std::printf("| %s | %s | %.3f | %s | %.3f | %.2f%s |\n", name.c_str(), first.c_str(), contenders[0].best * 1e3,

@@ -41,7 +41,8 @@ Bench& bench() {
     }
     const std::string recordings = tools::model_folder("recordings");
     tools::Wav wav = or_exit(tools::read_wav(recordings + "/sense_and_sensibility_01_austen_64kb-0870.wav"));
-    tools::Transcriber transcriber = or_exit(tools::Transcriber::open(*device, tools::model_folder("moonshine-tiny"), Sizes::baked));
+    tools::Transcriber transcriber =
+        or_exit(tools::Transcriber::open(*device, tools::model_folder("moonshine-tiny"), Sizes::baked));
     or_exit(transcriber.transcribe(wav.samples));  // compiles
     return Bench{*device, std::move(transcriber), std::move(wav.samples)};
   }();
@@ -56,7 +57,8 @@ void BM_Transcribe(benchmark::State& state, bool encoder_only) {
     const tools::Transcript transcript = or_exit(b.transcriber.transcribe(b.samples));
     const double seconds = transcript.encoder_seconds + (encoder_only ? 0 : transcript.decoder_seconds);
     state.SetIterationTime(seconds);
-    if (best == 0 || seconds < best) best = seconds, decoder = transcript.decoder_seconds, idle = transcript.idle_seconds;
+    if (best == 0 || seconds < best)
+      best = seconds, decoder = transcript.decoder_seconds, idle = transcript.idle_seconds;
     steps = static_cast<double>(transcript.tokens.size() + 1);
     text = transcript.text;
   }
@@ -77,7 +79,8 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   for (const bool encoder : {true, false}) {
-    benchmark::RegisterBenchmark(encoder ? "moonshine/encoder" : "moonshine/transcription", rlxgpu::core::BM_Transcribe, encoder)
+    benchmark::RegisterBenchmark(encoder ? "moonshine/encoder" : "moonshine/transcription", rlxgpu::core::BM_Transcribe,
+                                 encoder)
         ->UseManualTime()
         ->Unit(benchmark::kMillisecond)
         ->Iterations(5);

@@ -20,7 +20,8 @@ namespace {
 TEST_CASE("cholesky: what is wrong is said", "[linalg]") {
   CHECK(message_of([](Builder& g) { cholesky(g.input("x", f32, {2, 3})); }) ==
         "cholesky([2,3]): takes square matrices of known extents, 1 to 512");
-  CHECK(message_of([](Builder& g) { cholesky(g.input("x", i32, {3, 3})); }) == "cholesky(i32[3,3]): takes floats, not i32");
+  CHECK(message_of([](Builder& g) { cholesky(g.input("x", i32, {3, 3})); }) ==
+        "cholesky(i32[3,3]): takes floats, not i32");
 }
 
 // Symmetric positive definite: small elements whose absolute sum in a row is less than the diagonal, which is n.
@@ -29,7 +30,8 @@ std::vector<double> definite(int64_t count, int64_t n) {
   for (int64_t m = 0; m < count; ++m) {
     for (int64_t i = 0; i < n * n; ++i) {
       const int64_t row = i / n, col = i % n;
-      all.push_back(row == col ? static_cast<double>(n) : static_cast<double>((row * col + row + col + m) % 17 - 8) / 16);
+      all.push_back(row == col ? static_cast<double>(n)
+                               : static_cast<double>((row * col + row + col + m) % 17 - 8) / 16);
     }
   }
   return all;
@@ -56,7 +58,8 @@ TEST_CASE("cholesky: the factor times its transpose is the matrix", "[linalg][gp
 TEST_CASE("factors by hand; what is not positive definite is NaN and has a flag", "[linalg][gpu]") {
   const Device device = device_or_skip();
   const double nan = std::nan(""), inf = HUGE_VAL;
-  const std::vector<double> x = {4, 99, 2, 5, 1, 2, 2, 1, -1, 0, 0, 1, 1, 0, 0, 0, nan, 0, 0, 1, 1, 0, 0, inf, 9, 0, -3, 17};
+  const std::vector<double> x = {4, 99, 2,   5, 1, 2, 2, 1, -1, 0,   0, 1, 1,  0,
+                                 0, 0,  nan, 0, 0, 1, 1, 0, 0,  inf, 9, 0, -3, 17};
   check_agrees(device, [](Builder& g) {
     const Factored factored = cholesky(g.input("x", f32, {7, 2, 2}));
     g.output("y", factored.lower), g.output("flags", factored.flags);

@@ -16,14 +16,22 @@ namespace {
 
 TEST_CASE("quantize: what is wrong is said", "[quantize]") {
   const auto x = [](Builder& g) { return g.input("x", f32, {4, 6}); };
-  CHECK(message_of([&](Builder& g) { quantize(x(g), g.param("s", f32, {5}), u8); }) == "quantize([4,6], [5]): axis 1 wants 6 scales, or one for all");
-  CHECK(message_of([&](Builder& g) { quantize(x(g), g.param("s", f32, {4}), u8, {.axis = 2}); }) == "quantize([4,6], [4]): axis 2 does not exist");
-  CHECK(message_of([&](Builder& g) { quantize(x(g), g.param("s", f32, {4, 6}), i8, {.block = 4}); }) == "quantize([4,6], [4,6]): blocks of 4 along axis 1 want scales of [4,2]");
-  CHECK(message_of([&](Builder& g) { quantize(x(g), g.param("s", f32, {}), i32); }) == "quantize: a zero point of i32, u8 or i8 are possible");
-  CHECK(message_of([&](Builder& g) { dynamic_quantize(x(g), i32); }) == "dynamic_quantize: i32 is wanted, u8 or i8 are possible");
-  CHECK(message_of([&](Builder& g) { dynamic_quantize(x(g), u8, {.axis = 1, .block = 4}); }) == "dynamic_quantize([4,6]): blocks of 4 do not divide the axis");
-  CHECK(message_of([&](Builder& g) { group_limited_gate(x(g), {.groups = 4}); }) == "group_limited_gate([4,6]): the experts do not make 4 equal groups");
-  CHECK(message_of([&](Builder& g) { group_limited_gate(x(g), {.groups = 3, .top_k = 3}); }) == "group_limited_gate([4,6]): 3 experts are wanted of 1 groups of 2");
+  CHECK(message_of([&](Builder& g) { quantize(x(g), g.param("s", f32, {5}), u8); }) ==
+        "quantize([4,6], [5]): axis 1 wants 6 scales, or one for all");
+  CHECK(message_of([&](Builder& g) { quantize(x(g), g.param("s", f32, {4}), u8, {.axis = 2}); }) ==
+        "quantize([4,6], [4]): axis 2 does not exist");
+  CHECK(message_of([&](Builder& g) { quantize(x(g), g.param("s", f32, {4, 6}), i8, {.block = 4}); }) ==
+        "quantize([4,6], [4,6]): blocks of 4 along axis 1 want scales of [4,2]");
+  CHECK(message_of([&](Builder& g) { quantize(x(g), g.param("s", f32, {}), i32); }) ==
+        "quantize: a zero point of i32, u8 or i8 are possible");
+  CHECK(message_of([&](Builder& g) { dynamic_quantize(x(g), i32); }) ==
+        "dynamic_quantize: i32 is wanted, u8 or i8 are possible");
+  CHECK(message_of([&](Builder& g) { dynamic_quantize(x(g), u8, {.axis = 1, .block = 4}); }) ==
+        "dynamic_quantize([4,6]): blocks of 4 do not divide the axis");
+  CHECK(message_of([&](Builder& g) { group_limited_gate(x(g), {.groups = 4}); }) ==
+        "group_limited_gate([4,6]): the experts do not make 4 equal groups");
+  CHECK(message_of([&](Builder& g) { group_limited_gate(x(g), {.groups = 3, .top_k = 3}); }) ==
+        "group_limited_gate([4,6]): 3 experts are wanted of 1 groups of 2");
 }
 
 // Scales that are powers of two, so that every quotient is exact: halves, and what does not fit, show.
@@ -59,8 +67,10 @@ TEST_CASE("scales of every granularity", "[quantize][gpu]") {
     Shape x, scale;
     QuantizeOptions options;
   };
-  const Case c = GENERATE(Case{{5, 7}, {}, {}}, Case{{5, 7}, {7}, {}}, Case{{5, 7}, {5}, {.axis = 0}}, Case{{5, 7}, {5, 3}, {.axis = 1, .block = 3}},
-                          Case{{6, 2, 3}, {2, 2, 3}, {.axis = 0, .block = 3}}, Case{{0, 4}, {4}, {}}, Case{{3}, {3}, {.axis = 0}});
+  const Case c =
+      GENERATE(Case{{5, 7}, {}, {}}, Case{{5, 7}, {7}, {}}, Case{{5, 7}, {5}, {.axis = 0}},
+               Case{{5, 7}, {5, 3}, {.axis = 1, .block = 3}}, Case{{6, 2, 3}, {2, 2, 3}, {.axis = 0, .block = 3}},
+               Case{{0, 4}, {4}, {}}, Case{{3}, {3}, {.axis = 0}});
   const DType dtype = GENERATE(f32, f16);
   std::vector<double> scales;
   for (int64_t i = 0; i < c.scale.count(); ++i) scales.push_back(std::ldexp(1.0, static_cast<int>(i % 5) - 6));
@@ -73,7 +83,8 @@ TEST_CASE("scales of every granularity", "[quantize][gpu]") {
 
 TEST_CASE("dynamic_quantize fits its scales to the numbers", "[quantize][gpu]") {
   const Device device = device_or_skip();
-  const QuantizeOptions options = GENERATE(QuantizeOptions{.axis = kWholeTensor}, QuantizeOptions{.axis = 0}, QuantizeOptions{.axis = -1}, QuantizeOptions{.axis = 1, .block = 4});
+  const QuantizeOptions options = GENERATE(QuantizeOptions{.axis = kWholeTensor}, QuantizeOptions{.axis = 0},
+                                           QuantizeOptions{.axis = -1}, QuantizeOptions{.axis = 1, .block = 4});
   const DType dtype = GENERATE(u8, i8);
   const auto build = [&](Builder& g) {
     const Quantized made = dynamic_quantize(g.input("x", f32, {6, 8}), dtype, options);
@@ -96,7 +107,8 @@ TEST_CASE("numbers quantised by hand", "[quantize][gpu]") {
   auto executable = Executable<DynamicGraph>::create(device_or_skip(), graph);
   REQUIRE(executable.status().ToString() == "OK");
   const std::vector<float> given = {-1, 0, 1, 3};
-  REQUIRE(executable->set("x", std::vector<float>{0.25f, 0.75f, -0.25f, -0.75f, 1.25f, 63.5f, 64, 1000, -64, -1000}).ok());
+  REQUIRE(
+      executable->set("x", std::vector<float>{0.25f, 0.75f, -0.25f, -0.75f, 1.25f, 63.5f, 64, 1000, -64, -1000}).ok());
   REQUIRE(executable->set("y", given).ok());
   executable->run();
   using Bytes = std::vector<uint8_t>;
@@ -113,8 +125,10 @@ TEST_CASE("numbers quantised by hand", "[quantize][gpu]") {
 
 TEST_CASE("group_limited_gate agrees with the reference", "[gate][gpu]") {
   const Device device = device_or_skip();
-  const GateOptions options = GENERATE(GateOptions{.groups = 4, .top_groups = 2, .top_k = 3, .scale = 2.5f}, GateOptions{.groups = 1, .top_groups = 1, .top_k = 2},
-                                       GateOptions{.groups = 12, .top_groups = 5, .top_k = 4}, GateOptions{.groups = 4, .top_groups = 4, .top_k = 12});
+  const GateOptions options = GENERATE(GateOptions{.groups = 4, .top_groups = 2, .top_k = 3, .scale = 2.5f},
+                                       GateOptions{.groups = 1, .top_groups = 1, .top_k = 2},
+                                       GateOptions{.groups = 12, .top_groups = 5, .top_k = 4},
+                                       GateOptions{.groups = 4, .top_groups = 4, .top_k = 12});
   const Shape shape = GENERATE(Shape{12}, Shape{7, 12}, Shape{0, 12}, Shape{2, 3, 12});
   // Scores as a sigmoid gives them.
   check_agrees(device, [&](Builder& g) {

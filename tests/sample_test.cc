@@ -21,9 +21,12 @@ TEST_CASE("threefry gives its published answers", "[random]") {
 }
 
 TEST_CASE("random numbers and sampling: what is wrong is said", "[random]") {
-  CHECK(message_of([](Builder& g) { rng_uniform(g.input("s", f32, {}), {3}); }) == "rng_uniform([], u32[3]): a seed is one u32, as g.scalar(\"seed\", u32) is");
-  CHECK(message_of([](Builder& g) { dropout(g.input("x", f32, {3}), 1, g.scalar("s", u32)); }) == "dropout: a probability from 0 to below 1 is wanted");
-  CHECK(message_of([](Builder& g) { sample(g.input("x", f32, {}), g.scalar("s", u32)); }) == "sample([]): takes rows of logits");
+  CHECK(message_of([](Builder& g) { rng_uniform(g.input("s", f32, {}), {3}); }) ==
+        "rng_uniform([], u32[3]): a seed is one u32, as g.scalar(\"seed\", u32) is");
+  CHECK(message_of([](Builder& g) { dropout(g.input("x", f32, {3}), 1, g.scalar("s", u32)); }) ==
+        "dropout: a probability from 0 to below 1 is wanted");
+  CHECK(message_of([](Builder& g) { sample(g.input("x", f32, {}), g.scalar("s", u32)); }) ==
+        "sample([]): takes rows of logits");
   CHECK(message_of([](Builder& g) { sample(g.input("x", f32, {3}), g.scalar("s", u32), {.top_p = 0}); }) ==
         "sample: temperature and top_k are at least 0, top_p is above 0 and at most 1, min_p from 0 to 1");
 }
@@ -38,14 +41,16 @@ TEST_CASE("random bits and uniform numbers are the reference's to the last bit",
     g.output("uniform", rng_uniform(seed, shape, 4000000000u));
     g.output("dropped", dropout(g.input("x", f32, shape), 0.25f, seed, 1));
   };
-  for (const double seed : {0.0, 4294967295.0}) check_agrees(device, build, {.bound = {0, 0x1p-23}, .numbers = {{"seed", seed}}});
+  for (const double seed : {0.0, 4294967295.0})
+    check_agrees(device, build, {.bound = {0, 0x1p-23}, .numbers = {{"seed", seed}}});
 }
 
 TEST_CASE("normal numbers are those of the reference", "[random][gpu]") {
   const Device device = device_or_skip();
   // The logarithm, the root, the cosine of an angle up to 2 pi that is rounded twice, and two products.
   const Bound bound = {8 * 0x1p-23, 16 * 0x1p-23};
-  check_agrees(device, [](Builder& g) { g.output("y", rng_normal(g.scalar("seed", u32), {30, 101})); }, {.bound = bound, .numbers = {{"seed", 11}}});
+  check_agrees(device, [](Builder& g) { g.output("y", rng_normal(g.scalar("seed", u32), {30, 101})); },
+               {.bound = bound, .numbers = {{"seed", 11}}});
 }
 
 // What a graph of one output gives, with seed 5.
@@ -83,13 +88,15 @@ TEST_CASE("dropout drops the share p and scales the rest by 1 / (1 - p)", "[rand
 
 TEST_CASE("uniform and normal numbers have their distributions", "[random][gpu]") {
   constexpr int kRows = 64, kCols = 512, kCount = kRows * kCols;
-  const std::vector<float> uniform = drawn<float>([](Builder& g) { g.output("y", rng_uniform(g.scalar("seed", u32), {kRows, kCols})); });
+  const std::vector<float> uniform =
+      drawn<float>([](Builder& g) { g.output("y", rng_uniform(g.scalar("seed", u32), {kRows, kCols})); });
   std::vector<double> bins(64);
   for (const float u : uniform) bins[static_cast<size_t>(u * 64)] += 1;
   double chi = 0;
   for (const double n : bins) chi += (n - kCount / 64.0) * (n - kCount / 64.0) / (kCount / 64.0);
   CHECK(chi < 130);  // 63 degrees of freedom: more in 1 of 10^6 cases
-  const std::vector<float> normal = drawn<float>([](Builder& g) { g.output("y", rng_normal(g.scalar("seed", u32), {kRows, kCols})); });
+  const std::vector<float> normal =
+      drawn<float>([](Builder& g) { g.output("y", rng_normal(g.scalar("seed", u32), {kRows, kCols})); });
   double sum = 0, squares = 0, fourth = 0;
   for (const double v : normal) sum += v, squares += v * v, fourth += v * v * v * v;
   CHECK(std::abs(sum / kCount) < 5 / std::sqrt(kCount));
@@ -99,12 +106,14 @@ TEST_CASE("uniform and normal numbers have their distributions", "[random][gpu]"
 
 TEST_CASE("sampled tokens are the reference's", "[sample][gpu]") {
   const Device device = device_or_skip();
-  const SampleOptions options = GENERATE(SampleOptions{}, SampleOptions{.temperature = 0}, SampleOptions{.temperature = 0.5f, .stream = 3}, SampleOptions{.top_k = 5},
-                                         SampleOptions{.top_k = 1}, SampleOptions{.top_p = 0.6f}, SampleOptions{.min_p = 0.2f},
-                                         SampleOptions{.temperature = 1.3f, .top_k = 40, .top_p = 0.9f, .min_p = 0.05f});
+  const SampleOptions options = GENERATE(
+      SampleOptions{}, SampleOptions{.temperature = 0}, SampleOptions{.temperature = 0.5f, .stream = 3},
+      SampleOptions{.top_k = 5}, SampleOptions{.top_k = 1}, SampleOptions{.top_p = 0.6f}, SampleOptions{.min_p = 0.2f},
+      SampleOptions{.temperature = 1.3f, .top_k = 40, .top_p = 0.9f, .min_p = 0.05f});
   CAPTURE(options.temperature, options.top_k, options.top_p, options.min_p);
-  check_agrees(device, [&](Builder& g) { g.output("y", sample(g.input("x", f32, {3, 2, 67}), g.scalar("seed", u32), options)); },
-               {.bound = {}, .numbers = {{"seed", 21}}});
+  check_agrees(
+      device, [&](Builder& g) { g.output("y", sample(g.input("x", f32, {3, 2, 67}), g.scalar("seed", u32), options)); },
+      {.bound = {}, .numbers = {{"seed", 21}}});
 }
 
 TEST_CASE("sampling takes few dispatches", "[sample]") {
@@ -135,10 +144,13 @@ TEST_CASE("other kinds of logits", "[sample][gpu]") {
 TEST_CASE("tokens are drawn with their probabilities", "[sample][gpu]") {
   constexpr int kRows = 4096;
   const std::vector<float> logits = {0.5f, -1.0f, 2.0f, 0.0f, 1.0f, -3.0f, 1.5f, 0.2f};
-  const SampleOptions options = GENERATE(SampleOptions{}, SampleOptions{.top_k = 4}, SampleOptions{.temperature = 0.7f, .top_p = 0.8f}, SampleOptions{.min_p = 0.3f});
+  const SampleOptions options =
+      GENERATE(SampleOptions{}, SampleOptions{.top_k = 4}, SampleOptions{.temperature = 0.7f, .top_p = 0.8f},
+               SampleOptions{.min_p = 0.3f});
   std::vector<float> x;
   for (int i = 0; i < kRows; ++i) x.insert(x.end(), logits.begin(), logits.end());
-  const std::vector<int32_t> tokens = drawn<int32_t>([&](Builder& g) { g.output("y", sample(g.input("x", f32, {kRows, 8}), g.scalar("seed", u32), options)); }, x);
+  const std::vector<int32_t> tokens = drawn<int32_t>(
+      [&](Builder& g) { g.output("y", sample(g.input("x", f32, {kRows, 8}), g.scalar("seed", u32), options)); }, x);
 
   // The distribution, worked out by hand from the greatest to the least.
   std::vector<size_t> order = {2, 6, 4, 0, 7, 3, 1, 5};

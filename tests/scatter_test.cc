@@ -125,7 +125,8 @@ TEST_CASE("sums of integers are the same by atomics and one after another", "[sc
     };
     const int64_t count = sizes.indices.count(), extent = sizes.x[sizes.axis];
     std::vector<double> large(static_cast<size_t>(count));  // sums wrap
-    for (size_t i = 0; i < large.size(); ++i) large[i] = dtype == i8 ? 100 - static_cast<double>(i % 37) : 113 + static_cast<double>(i % 41);
+    for (size_t i = 0; i < large.size(); ++i)
+      large[i] = dtype == i8 ? 100 - static_cast<double>(i % 37) : 113 + static_cast<double>(i % 41);
     check_every_variant(device, kScatterElements, build,
                         {.bound = {}, .given = {{"indices", index_values(index, count, extent)}, {"updates", large}}});
   }
@@ -140,8 +141,9 @@ TEST_CASE("integer sums with as many updates as a run says, and maps on all side
       const Tensor x = g.input("x", i32, {4, 6}), indices = g.input("i", i32, {4, some});
       g.output("y", scatter_add(x * 2, indices, g.input("u", i32, {4, some}) + 1, 1) - 5);
     };
-    check_every_variant(device, kScatterElements, build,
-                        {.bound = {}, .given = {{"i", index_values(i32, 4 * static_cast<int64_t>(n), 6)}}, .numbers = {{"n", n}}});
+    check_every_variant(
+        device, kScatterElements, build,
+        {.bound = {}, .given = {{"i", index_values(i32, 4 * static_cast<int64_t>(n), 6)}}, .numbers = {{"n", n}}});
   }
 }
 

@@ -15,8 +15,10 @@ namespace rlxgpu::core::testing {
 namespace {
 
 TEST_CASE("sort: what is wrong is said", "[sort]") {
-  CHECK(message_of([](Builder& g) { sort(g.input("x", f32, {2, 3}), 2); }) == "sort([2,3]): axis 2 does not exist in rank 2");
-  CHECK(message_of([](Builder& g) { argsort(g.input("x", boolean, {3})); }) == "argsort(bool[3]): needs a real number, not bool");
+  CHECK(message_of([](Builder& g) { sort(g.input("x", f32, {2, 3}), 2); }) ==
+        "sort([2,3]): axis 2 does not exist in rank 2");
+  CHECK(message_of([](Builder& g) { argsort(g.input("x", boolean, {3})); }) ==
+        "argsort(bool[3]): needs a real number, not bool");
   CHECK(message_of([](Builder& g) { topk(g.input("x", f32, {2, 3}), 4); }) == "topk([2,3]): takes 4 of 3 elements");
   CHECK(message_of([](Builder& g) { topk(g.input("x", f32, {2, 3}), -1); }) == "topk: -1 elements are wanted");
 }
@@ -41,10 +43,11 @@ Build sorts(const Case& sizes, DType dtype) {
 
 TEST_CASE("argsort, sort and topk agree with the reference", "[sort][gpu]") {
   const Device device = device_or_skip();
-  const Case sizes = GENERATE(Case{{1}, 0, 1, "one element"}, Case{{3, 0}, 1, 0, "empty rows"}, Case{{0, 3}, 1, 2, "no rows"},
-                                Case{{7, 2}, 1, 1, "pairs"}, Case{{5, 3}, 1, 0, "none of three"}, Case{{3, 65}, -1, 64, "one more than a block"},
-                                Case{{2, 700}, 1, 5, "many runs, few kept"}, Case{{70, 33}, 0, 33, "columns"},
-                                Case{{2, 1, 3, 2, 5, 2, 1, 2}, 4, 3, "eight axes"});
+  const Case sizes =
+      GENERATE(Case{{1}, 0, 1, "one element"}, Case{{3, 0}, 1, 0, "empty rows"}, Case{{0, 3}, 1, 2, "no rows"},
+               Case{{7, 2}, 1, 1, "pairs"}, Case{{5, 3}, 1, 0, "none of three"},
+               Case{{3, 65}, -1, 64, "one more than a block"}, Case{{2, 700}, 1, 5, "many runs, few kept"},
+               Case{{70, 33}, 0, 33, "columns"}, Case{{2, 1, 3, 2, 5, 2, 1, 2}, 4, 3, "eight axes"});
   CAPTURE(sizes.why);
   for (const DType dtype : {f32, i8}) {
     check_every_variant(device, kArgsort, sorts(sizes, dtype), {.bound = {}});
@@ -74,7 +77,8 @@ TEST_CASE("signs of zero, infinities and NaN have their places", "[sort][gpu]") 
     g.output("down", argsort(t, 0, {.descending = true}));
   }, {.bound = {}, .given = {{"x", x}}});
   const std::vector<double> whole = {2147483647.0, -2147483648.0, 0, -1, 1};
-  check_agrees(device, [](Builder& g) { g.output("y", sort(g.input("x", i32, {5}))); }, {.bound = {}, .given = {{"x", whole}}});
+  check_agrees(device, [](Builder& g) { g.output("y", sort(g.input("x", i32, {5}))); },
+               {.bound = {}, .given = {{"x", whole}}});
 }
 
 TEST_CASE("maps before argsort join its kernel, and rows may have a run-time length", "[sort][gpu]") {

@@ -125,8 +125,10 @@ int run(int rounds, std::string_view filter) {
   GgmlPeer vulkan({.backend = "Vulkan"}), no_units({.backend = "Vulkan", .matrix_units = false}),
       cpu({.backend = "CPU"});
   std::vector<Line> lines;
-  const auto compare = [&](const std::string& what, const Timing& theirs, const Timing& mine, double scale, double bar) {
-    if (theirs.wall > 0 && bar > 0) lines.push_back({what, bar, theirs.wall / mine.wall * scale, theirs.cpu / mine.cpu * scale});
+  const auto compare = [&](const std::string& what, const Timing& theirs, const Timing& mine, double scale,
+                           double bar) {
+    if (theirs.wall > 0 && bar > 0)
+      lines.push_back({what, bar, theirs.wall / mine.wall * scale, theirs.cpu / mine.cpu * scale});
   };
   for (const Case& c : kCases) {
     const Product& p = c.product;
@@ -179,7 +181,8 @@ int run(int rounds, std::string_view filter) {
 }  // namespace rlxgpu::core::peers
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::string_view(argv[1]) == rlxgpu::core::kColdStart) return rlxgpu::core::cold_start_child(argv[2]);
+  if (argc == 3 && std::string_view(argv[1]) == rlxgpu::core::kColdStart)
+    return rlxgpu::core::cold_start_child(argv[2]);
   if (argc > 2 && argv[1] == rlxgpu::core::peers::kServe) return rlxgpu::core::peers::serve_ggml(argv[2]);
   int rounds = 9;
   std::string_view filter;

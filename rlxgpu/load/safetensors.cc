@@ -119,7 +119,8 @@ class HeaderReader {
   bool end_object() {
     if (place_ == Place::tensor) {
       const HeaderEntry& entry = entries.back();
-      if (!entry.has_type || !entry.has_shape || entry.offsets.size() != 2) return fail("an end without dtype, shape and two data_offsets");
+      if (!entry.has_type || !entry.has_shape || entry.offsets.size() != 2)
+        return fail("an end without dtype, shape and two data_offsets");
     }
     place_ = Place::header;
     return true;
@@ -144,7 +145,20 @@ class HeaderReader {
   }
 
  private:
-  enum class Place { start, header, named, tensor, type, before_shape, shape, before_offsets, offsets, metadata_named, metadata, metadata_value };
+  enum class Place {
+    start,
+    header,
+    named,
+    tensor,
+    type,
+    before_shape,
+    shape,
+    before_offsets,
+    offsets,
+    metadata_named,
+    metadata,
+    metadata_value
+  };
 
   bool header_key(const std::string& name) {
     if (name == kMetadata) {
@@ -159,7 +173,9 @@ class HeaderReader {
   }
   bool fail(std::string_view what) {
     const bool inside = !entries.empty() && place_ != Place::header && place_ < Place::metadata_named;
-    error = absl::StrCat(inside ? absl::StrCat("tensor ", shown(entries.back().tensor.name)) : place_ >= Place::metadata_named ? std::string(kMetadata) : "the header",
+    error = absl::StrCat(inside                            ? absl::StrCat("tensor ", shown(entries.back().tensor.name))
+                         : place_ >= Place::metadata_named ? std::string(kMetadata)
+                                                           : "the header",
                          " holds ", what, " where it should not");
     return false;
   }
@@ -183,7 +199,8 @@ std::optional<uint64_t> size_of(const StoredTensor& tensor) {
 
 // Gives the tensors their bytes. Every byte of the data belongs to exactly one tensor.
 std::string place_tensors(std::vector<HeaderEntry>& entries, std::span<const std::byte> data) {
-  std::sort(entries.begin(), entries.end(), [](const HeaderEntry& a, const HeaderEntry& b) { return a.offsets < b.offsets; });
+  std::sort(entries.begin(), entries.end(),
+            [](const HeaderEntry& a, const HeaderEntry& b) { return a.offsets < b.offsets; });
   uint64_t end = 0;
   for (HeaderEntry& entry : entries) {
     StoredTensor& tensor = entry.tensor;
@@ -193,9 +210,12 @@ std::string place_tensors(std::vector<HeaderEntry>& entries, std::span<const std
       return absl::StrCat("tensor ", shown(tensor.name), " is at bytes ", first, " to ", last, " of ", data.size());
     }
     if (bytes != last - first) {
-      return absl::StrCat("tensor ", shown(tensor.name), " of ", name_of(tensor.type), "[", absl::StrJoin(tensor.shape, ","), "] has ", last - first, " bytes");
+      return absl::StrCat("tensor ", shown(tensor.name), " of ", name_of(tensor.type), "[",
+                          absl::StrJoin(tensor.shape, ","), "] has ", last - first, " bytes");
     }
-    if (first != end) return absl::StrCat("tensor ", shown(tensor.name), " begins at byte ", first, ", but the one before ends at ", end);
+    if (first != end)
+      return absl::StrCat("tensor ", shown(tensor.name), " begins at byte ", first, ", but the one before ends at ",
+                          end);
     tensor.data = data.subspan(first, last - first);
     end = last;
   }
@@ -231,17 +251,21 @@ Status load_all(const Safetensors& file, std::span<const Wanted> wanted, const W
   return {};
 }
 
-bool write_all(std::FILE* file, std::span<const std::byte> bytes) { return std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size(); }
+bool write_all(std::FILE* file, std::span<const std::byte> bytes) {
+  return std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+}
 
 }  // namespace
 
 Result<Safetensors> Safetensors::parse(std::span<const std::byte> bytes) {
   uint64_t length = 0;
-  if (bytes.size() < sizeof(length)) return absl::InvalidArgumentError(absl::StrCat("not a safetensors file: it has only ", bytes.size(), " bytes"));
+  if (bytes.size() < sizeof(length))
+    return absl::InvalidArgumentError(absl::StrCat("not a safetensors file: it has only ", bytes.size(), " bytes"));
   std::memcpy(&length, bytes.data(), sizeof(length));
   const std::span<const std::byte> rest = bytes.subspan(sizeof(length));
   if (length > kMostHeaderBytes || length > rest.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("not a safetensors file, or cut short: its header would have ", length, " bytes, and ", rest.size(), " are there"));
+    return absl::InvalidArgumentError(absl::StrCat("not a safetensors file, or cut short: its header would have ",
+                                                   length, " bytes, and ", rest.size(), " are there"));
   }
   const std::string_view header(reinterpret_cast<const char*>(rest.data()), length);
   HeaderReader reader;
@@ -255,7 +279,8 @@ Result<Safetensors> Safetensors::parse(std::span<const std::byte> bytes) {
   for (HeaderEntry& entry : reader.entries) file.tensors_.push_back(std::move(entry.tensor));
   std::ranges::sort(file.tensors_, {}, &StoredTensor::name);
   const auto twice = std::ranges::adjacent_find(file.tensors_, {}, &StoredTensor::name);
-  if (reader.error.empty() && twice != file.tensors_.end()) reader.error = absl::StrCat("tensor ", shown(twice->name), " is there twice");
+  if (reader.error.empty() && twice != file.tensors_.end())
+    reader.error = absl::StrCat("tensor ", shown(twice->name), " is there twice");
   if (!reader.error.empty()) return absl::InvalidArgumentError(absl::StrCat("bad safetensors header: ", reader.error));
   file.metadata_ = std::move(reader.metadata);
   return file;
@@ -271,7 +296,8 @@ Result<Safetensors> Safetensors::open(const std::string& path) {
 }
 
 const StoredTensor* Safetensors::find(std::string_view name) const {
-  const auto found = std::ranges::lower_bound(tensors_, name, {}, [](const StoredTensor& tensor) { return std::string_view(tensor.name); });
+  const auto found = std::ranges::lower_bound(tensors_, name, {},
+                                              [](const StoredTensor& tensor) { return std::string_view(tensor.name); });
   return found != tensors_.end() && found->name == name ? &*found : nullptr;
 }
 
@@ -306,12 +332,16 @@ Status write_safetensors(const std::string& path, std::span<const StoredTensor> 
   uint64_t end = 0;
   for (const StoredTensor* tensor : order) {
     const std::optional<uint64_t> bytes = size_of(*tensor);
-    if (tensor->name == kMetadata || header.contains(tensor->name)) return absl::InvalidArgumentError(absl::StrCat("tensor ", shown(tensor->name), ": the name is taken"));
+    if (tensor->name == kMetadata || header.contains(tensor->name))
+      return absl::InvalidArgumentError(absl::StrCat("tensor ", shown(tensor->name), ": the name is taken"));
     const bool negative = std::ranges::any_of(tensor->shape, [](int64_t extent) { return extent < 0; });
     if (negative || bytes != tensor->data.size()) {
-      return absl::InvalidArgumentError(absl::StrCat("tensor ", shown(tensor->name), " of ", name_of(tensor->type), shape_text(tensor->shape), " has ", tensor->data.size(), " bytes"));
+      return absl::InvalidArgumentError(absl::StrCat("tensor ", shown(tensor->name), " of ", name_of(tensor->type),
+                                                     shape_text(tensor->shape), " has ", tensor->data.size(),
+                                                     " bytes"));
     }
-    header[tensor->name] = {{"dtype", name_of(tensor->type)}, {"shape", tensor->shape}, {"data_offsets", {end, end + *bytes}}};
+    header[tensor->name] = {
+        {"dtype", name_of(tensor->type)}, {"shape", tensor->shape}, {"data_offsets", {end, end + *bytes}}};
     end += *bytes;
   }
   std::string text;
@@ -326,7 +356,8 @@ Status write_safetensors(const std::string& path, std::span<const StoredTensor> 
   const std::string aside = absl::StrCat(path, ".new.", internal::process_id());
   std::FILE* const file = std::fopen(aside.c_str(), "wb");
   if (file == nullptr) return absl::ErrnoToStatus(errno, path);
-  bool written = write_all(file, std::as_bytes(std::span(&length, 1))) && write_all(file, std::as_bytes(std::span(text)));
+  bool written =
+      write_all(file, std::as_bytes(std::span(&length, 1))) && write_all(file, std::as_bytes(std::span(text)));
   for (const StoredTensor* tensor : order) written = written && write_all(file, tensor->data);
   written = written && internal::flush_to_disk(file);
   int reason = written ? 0 : errno;

@@ -16,9 +16,9 @@ struct TypeFacts {
   std::string_view name;
   int bytes;
 };
-constexpr TypeFacts kFacts[kStoredTypes] = {{"BOOL", 1}, {"U8", 1},   {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1}, {"I16", 2},
-                                            {"U16", 2},  {"F16", 2},  {"BF16", 2}, {"I32", 4},    {"U32", 4},     {"F32", 4},
-                                            {"C64", 8},  {"F64", 8},  {"I64", 8},  {"U64", 8}};
+constexpr TypeFacts kFacts[kStoredTypes] = {
+    {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1}, {"I16", 2}, {"U16", 2}, {"F16", 2},
+    {"BF16", 2}, {"I32", 4}, {"U32", 4}, {"F32", 4},     {"C64", 8},     {"F64", 8}, {"I64", 8}, {"U64", 8}};
 
 template <typename T>
 T read(const std::byte* at) {
@@ -142,7 +142,8 @@ Result<std::vector<std::byte>> elements_of(const StoredTensor& tensor, DType dty
   const auto step = static_cast<size_t>(bytes_of(from));
   const size_t count = tensor.data.size() / step;
   const auto refuse = [&](std::string_view why) {
-    return Status(absl::InvalidArgumentError(absl::StrCat("\"", tensor.name, "\" holds ", name_of(from), ", which does not turn into ", name_of(dtype), why)));
+    return Status(absl::InvalidArgumentError(absl::StrCat("\"", tensor.name, "\" holds ", name_of(from),
+                                                          ", which does not turn into ", name_of(dtype), why)));
   };
   std::vector<std::byte> out;
   out.reserve(count * static_cast<size_t>(bytes_of(dtype)));

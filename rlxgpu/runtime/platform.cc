@@ -22,7 +22,8 @@ std::vector<std::string_view> environment(const std::vector<std::string_view>&) 
 
 bool flush_to_disk(std::FILE* file) { return std::fflush(file) == 0 && fsync(fileno(file)) == 0; }
 
-FileLock::FileLock(const std::string& path) : path_(path), file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+FileLock::FileLock(const std::string& path)
+    : path_(path), file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
   while (file_ >= 0 && !locked_) {
     locked_ = flock(file_, LOCK_EX) == 0;
     if (!locked_ && errno != EINTR) return;  // a file system without locks

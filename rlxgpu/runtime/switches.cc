@@ -84,7 +84,9 @@ bool VariantPattern::matches(std::string_view of_op, std::string_view of_variant
   return internal::fits(op, of_op) && internal::fits(variant, of_variant);
 }
 
-void Switches::say(std::string_view line) const { print ? print(line) : internal::log_line_as_asked(Severity::info, line); }
+void Switches::say(std::string_view line) const {
+  print ? print(line) : internal::log_line_as_asked(Severity::info, line);
+}
 
 Switches parse_switches(std::span<const std::string_view> environment,
                         const std::function<void(std::string_view)>& warn) {

@@ -40,20 +40,25 @@ class File {
     if (!model.ok()) return model.status();
     file.collect(model->graph);
     for (auto& [name, tensor] : file.tensors_) {  // the mapping ends here
-      tensor = onnx::HostTensor::of_bytes(tensor.type(), tensor.shape(), {tensor.bytes().begin(), tensor.bytes().end()});
+      tensor =
+          onnx::HostTensor::of_bytes(tensor.type(), tensor.shape(), {tensor.bytes().begin(), tensor.bytes().end()});
     }
     return file;
   }
 
   absl::StatusOr<onnx::HostTensor> tensor(const std::string& name) const {
     const auto found = tensors_.find(name);
-    if (found == tensors_.end()) return absl::NotFoundError(absl::StrCat("the model has no weight \"", name, "\": it is not a merged Moonshine decoder"));
+    if (found == tensors_.end())
+      return absl::NotFoundError(
+          absl::StrCat("the model has no weight \"", name, "\": it is not a merged Moonshine decoder"));
     return found->second;
   }
   // Of the product "layers.0/self_attn/q_proj": the name of its weights without "_quantized".
   absl::StatusOr<std::string> product(const std::string& role) const {
     const auto found = products_.find(absl::StrCat("/model/decoder/", role, "/MatMul_output_0_output_quantized"));
-    if (found == products_.end()) return absl::NotFoundError(absl::StrCat("the model has no product \"", role, "\": it is not a merged Moonshine decoder"));
+    if (found == products_.end())
+      return absl::NotFoundError(
+          absl::StrCat("the model has no product \"", role, "\": it is not a merged Moonshine decoder"));
     return found->second;
   }
   int layers() const {
@@ -66,8 +71,10 @@ class File {
   void collect(const onnx::GraphDef& graph) {
     for (const auto& [name, tensor] : graph.constants) tensors_[name] = tensor;
     for (const onnx::NodeDef& node : graph.nodes) {
-      if (node.op == "MatMulInteger" && node.inputs.size() > 1 && node.outputs.size() == 1 && absl::EndsWith(node.inputs[1], "_quantized")) {
-        products_[node.outputs[0]] = node.inputs[1].substr(0, node.inputs[1].size() - std::string_view("_quantized").size());
+      if (node.op == "MatMulInteger" && node.inputs.size() > 1 && node.outputs.size() == 1 &&
+          absl::EndsWith(node.inputs[1], "_quantized")) {
+        products_[node.outputs[0]] =
+            node.inputs[1].substr(0, node.inputs[1].size() - std::string_view("_quantized").size());
       }
       for (const onnx::Attribute& attribute : node.attributes) {
         if (attribute.graph != nullptr) collect(*attribute.graph);
@@ -86,19 +93,23 @@ struct Centred {
   float scale = 1;
 };
 absl::StatusOr<Centred> centred(const File& file, const std::string& base) {
-  absl::StatusOr<onnx::HostTensor> bytes = file.tensor(base + "_quantized"), scale = file.tensor(base + "_scale"), zero = file.tensor(base + "_zero_point");
+  absl::StatusOr<onnx::HostTensor> bytes = file.tensor(base + "_quantized"), scale = file.tensor(base + "_scale"),
+                                   zero = file.tensor(base + "_zero_point");
   for (const auto* part : {&bytes, &scale, &zero}) {
     if (!part->ok()) return part->status();
   }
   if (onnx::bits_of(bytes->type()) != 8 || scale->count() != 1 || zero->count() != 1) {
     return absl::UnimplementedError(absl::StrCat("weight \"", base, "\" is not of bytes with one scale"));
   }
-  Centred weight{.shape = bytes->shape(), .values = std::vector<uint16_t>(static_cast<size_t>(bytes->count())), .scale = static_cast<float>(scale->number(0))};
+  Centred weight{.shape = bytes->shape(),
+                 .values = std::vector<uint16_t>(static_cast<size_t>(bytes->count())),
+                 .scale = static_cast<float>(scale->number(0))};
   uint16_t halves[512] = {};
   const int64_t middle = zero->integer(0), lowest = bytes->type() == onnx::ElementType::u8 ? 0 : -128;
   for (int64_t i = 0; i < 256; ++i) halves[i] = half_bits(static_cast<float>(lowest + i - middle));
   for (int64_t i = 0; i < bytes->count(); ++i) {
-    weight.values[static_cast<size_t>(i)] = halves[static_cast<size_t>((static_cast<int64_t>(bytes->bytes()[static_cast<size_t>(i)]) - lowest) & 255)];
+    weight.values[static_cast<size_t>(i)] =
+        halves[static_cast<size_t>((static_cast<int64_t>(bytes->bytes()[static_cast<size_t>(i)]) - lowest) & 255)];
   }
   return weight;
 }
@@ -117,7 +128,8 @@ absl::StatusOr<Product> joined(const File& file, const std::vector<std::string>&
     if (!base.ok()) return base.status();
     absl::StatusOr<Centred> part = centred(file, *base);
     if (!part.ok()) return part.status();
-    if (part->shape.size() != 2 || (product.rows != 0 && part->shape[0] != product.rows)) return absl::UnimplementedError(absl::StrCat("product \"", role, "\" has another shape than its neighbours"));
+    if (part->shape.size() != 2 || (product.rows != 0 && part->shape[0] != product.rows))
+      return absl::UnimplementedError(absl::StrCat("product \"", role, "\" has another shape than its neighbours"));
     product.rows = part->shape[0], product.columns += part->shape[1];
     product.scales.insert(product.scales.end(), static_cast<size_t>(part->shape[1]), part->scale);
     parts.push_back(*std::move(part));
@@ -154,16 +166,22 @@ struct MoonshineDecoder::State {
     return weights.set(name, dtype, shape, bytes);
   }
   absl::Status give(const std::string& name, const Product& product) {
-    if (absl::Status status = give(name, f16, {product.rows, product.columns}, std::as_bytes(std::span(product.values))); !status.ok()) return status;
+    if (absl::Status status =
+            give(name, f16, {product.rows, product.columns}, std::as_bytes(std::span(product.values)));
+        !status.ok())
+      return status;
     return give(name + ".scale", f32, {product.columns}, std::as_bytes(std::span(product.scales)));
   }
   absl::Status give_floats(const File& file, const std::string& name, const std::string& in_file) {
     absl::StatusOr<onnx::HostTensor> tensor = file.tensor(in_file);
     if (!tensor.ok()) return tensor.status();
-    if (tensor->type() != onnx::ElementType::f32) return absl::UnimplementedError(absl::StrCat("\"", in_file, "\" is not of f32"));
+    if (tensor->type() != onnx::ElementType::f32)
+      return absl::UnimplementedError(absl::StrCat("\"", in_file, "\" is not of f32"));
     return give(name, f32, onnx::shape_of(tensor->shape()), tensor->bytes());
   }
-  Tensor weight(Builder& g, const std::string& name, DType dtype = f32) const { return g.param(name, dtype, shapes.at(name)); }
+  Tensor weight(Builder& g, const std::string& name, DType dtype = f32) const {
+    return g.param(name, dtype, shapes.at(name));
+  }
 
   // x (rows, k), quantised to bytes, times a product's weights.
   Tensor linear(Builder& g, Tensor x, const std::string& name) const {
@@ -190,7 +208,8 @@ absl::Status MoonshineDecoder::State::load(const File& file) {
   if (layers == 0) return absl::NotFoundError("the model has no layers: it is not a merged Moonshine decoder");
   absl::StatusOr<onnx::HostTensor> turned = file.tensor("/model/decoder/rotary_emb/Cast_1_output_0");
   if (!turned.ok()) return turned.status();
-  if (turned->count() * 2 != kTurned) return absl::UnimplementedError(absl::StrCat("rope turns ", turned->count() * 2, " columns, not ", kTurned));
+  if (turned->count() * 2 != kTurned)
+    return absl::UnimplementedError(absl::StrCat("rope turns ", turned->count() * 2, " columns, not ", kTurned));
   std::vector<std::string> cross;
   for (int layer = 0; layer < layers; ++layer) {
     const std::string at = absl::StrCat("layers.", layer, "/"), key = absl::StrCat(layer, ".");
@@ -210,19 +229,24 @@ absl::Status MoonshineDecoder::State::load(const File& file) {
       if (name == "down") hidden = product->rows;
       if (absl::Status status = give(key + name, *product); !status.ok()) return status;
     }
-    for (const auto& [name, in_file] : {std::pair{"norm1", "input_layernorm.weight_merged_0"}, {"norm2", "post_attention_layernorm.weight_merged_0"},
-                                        {"norm3", "final_layernorm.weight_merged_0"}, {"up.bias", "mlp.up_proj.bias_merged_0"}, {"down.bias", "mlp.down_proj.bias_merged_0"}}) {
+    for (const auto& [name, in_file] : {std::pair{"norm1", "input_layernorm.weight_merged_0"},
+                                        {"norm2", "post_attention_layernorm.weight_merged_0"},
+                                        {"norm3", "final_layernorm.weight_merged_0"},
+                                        {"up.bias", "mlp.up_proj.bias_merged_0"},
+                                        {"down.bias", "mlp.down_proj.bias_merged_0"}}) {
       if (absl::Status status = give_floats(file, key + name, dotted + in_file); !status.ok()) return status;
     }
     cross.push_back(at + "encoder_attn/k_proj"), cross.push_back(at + "encoder_attn/v_proj");
   }
-  if (absl::Status status = give_floats(file, "norm", "model.decoder.norm.weight_merged_0"); !status.ok()) return status;
+  if (absl::Status status = give_floats(file, "norm", "model.decoder.norm.weight_merged_0"); !status.ok())
+    return status;
   absl::StatusOr<Product> both = joined(file, cross);
   if (!both.ok()) return both.status();
   if (absl::Status status = give("cross", *both); !status.ok()) return status;
   absl::StatusOr<Centred> words = centred(file, "model.decoder.embed_tokens.weight_merged_0");
   if (!words.ok()) return words.status();
-  if (words->shape.size() != 2 || words->shape[1] != width || width % heads != 0) return absl::UnimplementedError("the embedding has another width than the layers");
+  if (words->shape.size() != 2 || words->shape[1] != width || width % heads != 0)
+    return absl::UnimplementedError("the embedding has another width than the layers");
   vocabulary = words->shape[0], embedding_scale = words->scale;
   return give("words", f16, {vocabulary, width}, std::as_bytes(std::span(words->values)));
 }
@@ -232,7 +256,8 @@ void MoonshineDecoder::State::build_cross(Builder& g, int64_t frames) const {
   const Tensor all = linear(g, g.input("hidden", f32, {frames, width}), "cross");
   for (int layer = 0; layer < layers; ++layer) {
     const Tensor kv = reshape(narrow(all, 1, 2 * layer * width, 2 * width), {1, frames, 2, heads, width / heads});
-    const Tensor kept = kv_append(cache(g, absl::StrCat(layer, ".sound"), frames), transpose(kv, {2, 0, 1, 3, 4}), g.literal(0, u32), 2);
+    const Tensor kept = kv_append(cache(g, absl::StrCat(layer, ".sound"), frames), transpose(kv, {2, 0, 1, 3, 4}),
+                                  g.literal(0, u32), 2);
     g.output(absl::StrCat("sound", layer), narrow(reshape(kept, {-1}), 0, 0, 1));
   }
 }
@@ -246,8 +271,11 @@ void MoonshineDecoder::State::build_step(Builder& g, int64_t frames) const {
   for (int layer = 0; layer < layers; ++layer) {
     const auto name = [&](const char* of) { return absl::StrCat(layer, ".", of); };
     const Tensor qkv = linear(g, norm(g, x, name("norm1")), name("qkv"));
-    const auto heads_of = [&](Tensor from, int64_t first) { return reshape(narrow(from, 1, first * width, width), {1, 1, heads, d}); };
-    const Tensor q = rope(heads_of(qkv, 0), place, kRope), k = rope(heads_of(qkv, 1), place, kRope), v = heads_of(qkv, 2);
+    const auto heads_of = [&](Tensor from, int64_t first) {
+      return reshape(narrow(from, 1, first * width, width), {1, 1, heads, d});
+    };
+    const Tensor q = rope(heads_of(qkv, 0), place, kRope), k = rope(heads_of(qkv, 1), place, kRope),
+                 v = heads_of(qkv, 2);
     const Tensor text = kv_append(cache(g, name("text"), kTokens), stack({k, v}, 0), position, 2);
     const Tensor mixed = attention(q, part(text, 0), part(text, 1), {.length = position + 1, .sequence_first = true});
     x = x + linear(g, reshape(mixed, {1, width}), name("o"));
@@ -287,7 +315,8 @@ absl::StatusOr<MoonshineDecoder> MoonshineDecoder::open(const Device& device, co
   if (!file.ok()) return absl::Status(file.status().code(), absl::StrCat(path, ": ", file.status().message()));
   auto state = std::make_shared<State>();
   state->device = device;
-  if (absl::Status status = state->load(*file); !status.ok()) return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+  if (absl::Status status = state->load(*file); !status.ok())
+    return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
   return MoonshineDecoder(std::move(state));
 }
 
@@ -298,7 +327,8 @@ Executable<DynamicGraph>& MoonshineDecoder::step_executable() { return state_->c
 absl::Status MoonshineDecoder::start(std::span<const float> hidden, int64_t frames) {
   State& s = *state_;
   if (frames < 1 || static_cast<int64_t>(hidden.size()) != frames * s.width) {
-    return absl::InvalidArgumentError(absl::StrCat("the decoder wants frames of ", s.width, " numbers, and one at least"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the decoder wants frames of ", s.width, " numbers, and one at least"));
   }
   absl::StatusOr<State::Programs*> programs = s.programs_for(frames);
   if (!programs.ok()) return programs.status();
@@ -313,7 +343,8 @@ absl::Status MoonshineDecoder::start(std::span<const float> hidden, int64_t fram
 absl::Status MoonshineDecoder::submit(int32_t token) {
   State& s = *state_;
   if (s.current == nullptr) return absl::FailedPreconditionError("submit() before start()");
-  if (s.position >= kTokens) return absl::ResourceExhaustedError(absl::StrCat("a text has at most ", kTokens, " tokens"));
+  if (s.position >= kTokens)
+    return absl::ResourceExhaustedError(absl::StrCat("a text has at most ", kTokens, " tokens"));
   Executable<DynamicGraph>& step = s.current->step;
   if (Status status = step.set("token", static_cast<double>(token)); !status.ok()) return status;
   if (Status status = step.set("position", static_cast<double>(s.position)); !status.ok()) return status;

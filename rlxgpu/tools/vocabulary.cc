@@ -36,10 +36,12 @@ absl::StatusOr<Vocabulary> Vocabulary::parse(std::string_view script) {
     Vocabulary vocabulary;
     for (const std::string_view line : absl::StrSplit(lines, '\n')) {
       uint32_t byte = 0;
-      if (absl::StartsWith(line, "<0x") && absl::EndsWith(line, ">") && absl::SimpleHexAtoi(line.substr(3, line.size() - 4), &byte)) {
+      if (absl::StartsWith(line, "<0x") && absl::EndsWith(line, ">") &&
+          absl::SimpleHexAtoi(line.substr(3, line.size() - 4), &byte)) {
         vocabulary.tokens_.emplace_back(1, static_cast<char>(byte));
       } else {
-        vocabulary.tokens_.push_back(vocabulary.tokens_.size() < 3 ? std::string() : absl::StrReplaceAll(line, {{"\u2581", " "}}));
+        vocabulary.tokens_.push_back(vocabulary.tokens_.size() < 3 ? std::string()
+                                                                   : absl::StrReplaceAll(line, {{"\u2581", " "}}));
       }
     }
     return vocabulary;

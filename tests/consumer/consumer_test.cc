@@ -82,9 +82,9 @@ TEST_CASE("the user's ops work in graphs built at run time, errors included", "[
   executable->run();
   auto y = executable->get<float>("y");
   REQUIRE(y.ok());
-  check_close(
-      *y,
-      rlxgpu::core::reference::run(right.graph(), {{"x", rlxgpu::core::reference::array_of(rlxgpu::f32, {5, 7}, values)}}).at("y"));
+  check_close(*y, rlxgpu::core::reference::run(right.graph(),
+                                               {{"x", rlxgpu::core::reference::array_of(rlxgpu::f32, {5, 7}, values)}})
+                      .at("y"));
 
   rlxgpu::DynamicGraph wrong;
   moving_average(wrong->input("x", rlxgpu::f32, {5, 7}), 0);

@@ -52,7 +52,8 @@ TEST_CASE("a reduction of more than 65535 rows of one workgroup each", "[gpu]") 
   auto sums = exe.get<uint32_t>("sum");
   REQUIRE(sums.ok());
   int64_t wrong = 0;
-  for (int64_t row = 0; row < kRows; ++row) wrong += (*sums)[static_cast<size_t>(row)] != static_cast<uint32_t>(row * kCols);
+  for (int64_t row = 0; row < kRows; ++row)
+    wrong += (*sums)[static_cast<size_t>(row)] != static_cast<uint32_t>(row * kCols);
   CHECK(wrong == 0);
 }
 

@@ -130,7 +130,8 @@ TEST_CASE("programs planned at run time use the file, for the calls it names onl
     for (size_t i = 0; i < w.size(); ++i) w[i] = 0.01f * static_cast<float>(i % 37) - 0.1f;
     for (size_t i = 0; i < x.size(); ++i) x[i] = 0.02f * static_cast<float>(i % 91) - 1.0f;
     for (size_t i = 0; i < v.size(); ++i) v[i] = 0.03f * static_cast<float>(i % 11);
-    layers.template set<"x">(x), layers.template set<"w0">(w), layers.template set<"w1">(w), layers.template set<"v">(v);
+    layers.template set<"x">(x), layers.template set<"w0">(w), layers.template set<"w1">(w),
+        layers.template set<"v">(v);
     layers.run();
   };
   run(constant), run(planned);
@@ -248,7 +249,8 @@ void twice_reference(reference::Call& call) {
 inline constexpr Variant kDoubtedVariants[] = {{"doubted", nullptr, twice_emit<3>, nullptr, doubt_probe},
                                                {"trusted", nullptr, twice_emit<2>, nullptr, doubt_probe},
                                                {"right", nullptr, twice_emit<2>}};
-inline constexpr OpDef kDoubted{.name = "doubted", .infer = twice_infer, .variants = kDoubtedVariants, .reference = twice_reference};
+inline constexpr OpDef kDoubted{
+    .name = "doubted", .infer = twice_infer, .variants = kDoubtedVariants, .reference = twice_reference};
 
 TEST_CASE("a variant whose probe fails is not measured", "[gpu][tuning]") {
   const Folder folder;

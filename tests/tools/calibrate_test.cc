@@ -84,7 +84,8 @@ TEST_CASE("calibrate stores what devices shows, in the units that the names say"
   // A program gets what is stored, and measures only where nothing is.
   std::string measured_by_program;
   const auto note = [&](int, int, std::string_view what) { measured_by_program = what; };
-  CHECK(tools::load_or_measure(device, {.seconds = 0.01, .progress = note}).value().f32_1024_gflops == found.f32_1024_gflops);
+  CHECK(tools::load_or_measure(device, {.seconds = 0.01, .progress = note}).value().f32_1024_gflops ==
+        found.f32_1024_gflops);
   CHECK(measured_by_program.empty());
 
   tools::devices_command(false, after);

@@ -48,7 +48,8 @@ void resized(Node& n, const std::vector<ResizeAxis>& axes, const ResizeOptions& 
   std::vector<int64_t> to = extents_of(n.shape(0));
   for (const ResizeAxis& axis : axes) to[static_cast<size_t>(axis.axis)] = axis.size;
   n.checked_shape(to);
-  if (options.mode == ResizeMode::nearest || rlxgpu::core::is_float(x.dtype())) return n.result(0, resize(x, axes, options));
+  if (options.mode == ResizeMode::nearest || rlxgpu::core::is_float(x.dtype()))
+    return n.result(0, resize(x, axes, options));
   if (!rlxgpu::core::is_integer(x.dtype())) n.unsupported("only nearest for ", name_of(n.type(0)));
   n.result(0, n.wrapped(cast(resize(cast(x, f32), axes, options), x.dtype()), n.type(0)));
 }
