@@ -5,6 +5,7 @@
 //
 // NOLINTBEGIN(bugprone-suspicious-include)
 #include "rlxgpu/dynamic.cc"
+#include "rlxgpu/kernels/recognised.cc"
 #include "rlxgpu/runtime/adapter.cc"
 #include "rlxgpu/runtime/backend_preference.cc"
 #include "rlxgpu/runtime/blob_cache.cc"
