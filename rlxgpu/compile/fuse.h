@@ -37,14 +37,16 @@ class Fuser {
 
  private:
   constexpr int32_t fresh() { return next_class_++; }
-  constexpr void add_use(int32_t value, int32_t group, int32_t coords, int32_t repeats, int32_t last, bool kernel) {
+  constexpr void add_use(int32_t value, int32_t group, int32_t coords, int32_t repeats, int32_t last, bool kernel,
+                         int32_t depth) {
     FuseUse& use = g_.uses[static_cast<size_t>(value)];
     if (use.group == kNoGroup) {
-      use = {group, coords, repeats, last, kernel};
+      use = {group, coords, repeats, last, kernel, depth};
       return;
     }
     use.kernel = use.kernel || kernel;
     if (last > use.last) use.last = last;
+    if (depth > use.depth) use.depth = depth;
     if (use.group != group) use.group = kManyGroups;
     if (use.coords == coords) {
       if (repeats > use.repeats) use.repeats = repeats;
@@ -64,7 +66,7 @@ class Fuser {
     const FuseUse use = g_.uses[static_cast<size_t>(node.results.first)];
     const bool unused = use.group == kNoGroup, late = use.last >= g_.deadline(n);
     const bool stored = node.op->always_stored || g_.out.stored[static_cast<size_t>(node.results.first)];
-    if (late || stored || unused || !g_.options.fuse) return start_group(n);
+    if (late || stored || unused || !g_.options.fuse || use.depth >= kDeepest) return start_group(n);
     if (is_view(node)) {  // belongs to every group that reads it
       pass_on(node, use.group, use);
       return;
@@ -102,7 +104,7 @@ class Fuser {
       const int32_t operand = graph_.operand(node, k);
       const bool same =
           node.op->keeps_order || (!node.op->reads_elsewhere && !is_view(node) && graph_.value(operand).shape == shape);
-      add_use(operand, group, same ? use.coords : fresh(), repeats, use.last, use.kernel);
+      add_use(operand, group, same ? use.coords : fresh(), repeats, use.last, use.kernel, use.depth + 1);
     }
   }
 
@@ -121,7 +123,7 @@ class Fuser {
       for (int k = 0; k < node.operands.count; ++k) g_.add_read(group.reads, graph_.operand(node, k));
       const int32_t coords = group.coords;
       g_.groups.push_back(static_cast<FuseGroup&&>(group));
-      pass_on(node, id, {id, coords, 1, n, false});
+      pass_on(node, id, {id, coords, 1, n, false, 0});
       return;
     }
     g_.out.anchor[static_cast<size_t>(n)] = n;
@@ -133,7 +135,7 @@ class Fuser {
     g_.groups.push_back(static_cast<FuseGroup&&>(group));
     for (int k = 0; k < node.operands.count; ++k) {
       // An operand that is not absorbed is read from memory: its users are of no group.
-      add_use(graph_.operand(node, k), absorbs(node, k) ? id : kManyGroups, fresh(), 1, n, true);
+      add_use(graph_.operand(node, k), absorbs(node, k) ? id : kManyGroups, fresh(), 1, n, true, 0);
     }
   }
 

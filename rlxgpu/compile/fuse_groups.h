@@ -16,6 +16,7 @@ namespace rlxgpu::core::internal {
 
 inline constexpr int32_t kNoGroup = -1, kManyGroups = -2;
 inline constexpr char kHeavyMap = 5;
+inline constexpr int32_t kDeepest = 512;  // ops between a root and what it reads
 
 constexpr bool is_kernel(const Node& node) { return node.kind == NodeKind::op && node.op->at == nullptr; }
 constexpr bool is_view(const Node& node) { return node.kind == NodeKind::op && node.op->view != nullptr; }
@@ -83,6 +84,7 @@ struct FuseUse {
   int32_t repeats = 0;
   int32_t last = kNoGroup;  // the latest root among those groups
   bool kernel = false;      // some group is a kernel op's
+  int32_t depth = 0;     // ops on the longest way to a root: later passes follow it by recursion
 };
 // Nodes that share a kernel.
 struct FuseGroup {

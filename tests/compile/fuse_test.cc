@@ -243,6 +243,17 @@ TEST_CASE("a part of a state is not changed in place", "[compile]") {
                        "changed in place"));
 }
 
+TEST_CASE("a chain of views may be longer than a stack is deep", "[compile]") {
+  constexpr int kLength = 200000;
+  Builder g;
+  Tensor x = in(g, "x", {6, 5});
+  for (int i = 0; i < kLength; ++i) x = i % 2 == 0 ? reverse(x) : transpose(x, {1, 0});
+  g.output("y", x);
+  const Program program = compile(g.graph(), kPortable);
+  CHECK(program.error.view() == "");
+  CHECK(program.steps.size() < kLength / 500);  // now and then one is stored
+}
+
 TEST_CASE("without fusion every op has a step of its own", "[compile]") {
   CompileOptions options;
   options.fuse.fuse = false;
