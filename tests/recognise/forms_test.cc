@@ -373,6 +373,11 @@ TEST_CASE("gated products, and products behind norms where the target wants them
     return up * (gate * sigmoid(gate));
   };
   check_recognised("gated_matmul", {"silu", gated});
+  const Write gated_behind_norm = [](Builder& g) {
+    const Tensor x = rms_norm(x_of(g)), gate = matmul(x, g.param("gate", f32, {8, 12}));
+    return gelu(gate) * matmul(x, g.param("up", f32, {8, 12}));
+  };
+  check_recognised("normed_linear", {"gelu", gated_behind_norm}, kPortable);
   const Write behind_norm = [](Builder& g) {
     return gelu(matmul(layer_norm(x_of(g), g.param("s", f32, {8})), g.param("w", f32, {8, 12})) +
                 g.param("b", f32, {12}));

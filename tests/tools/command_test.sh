@@ -24,9 +24,10 @@ expect 109 "nonsense" nonsense
 expect 0 "mlp" program
 expect 0 "steps, " program mlp
 expect 0 "matmul+" program mlp
-expect 0 "12 steps, " program llama-layer
+expect 0 "10 steps, " program llama-layer
 expect 0 "gated_matmul" program llama-layer
 expect 0 "steps, " program mlp --here
+expect 0 "layer_norm" program encoder-small --recognised
 expect 0 "@compute" program mlp --wgsl
 expect 0 '"rlxgpu": 1' program mlp --json
 expect 2 'there is no example "nope"' program nope

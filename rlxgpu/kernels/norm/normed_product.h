@@ -18,12 +18,14 @@ namespace rlxgpu::core {
 
 namespace written_out {
 
-constexpr int64_t kMostNormedRows = 512, kMostNormedRowsOnCpu = 8;
+constexpr int64_t kMostNormedRows = 512, kMostGatedRows = 32, kMostNormedRowsOnCpu = 8;
 
-constexpr bool prefers_normed_linear(const Shape& x, const Target& target) {
+constexpr bool prefers_normed_linear(const Shape& x, const Target& target, bool gated) {
   const int64_t width = x[x.rank() - 1];
-  const bool software = target.adapter_class == AdapterClass::software;
-  return width > 0 && x.count() / width <= (software ? kMostNormedRowsOnCpu : kMostNormedRows);
+  const int64_t most = target.adapter_class == AdapterClass::software ? kMostNormedRowsOnCpu
+                       : gated                                        ? kMostGatedRows
+                                                                      : kMostNormedRows;
+  return width > 0 && x.count() / width <= most;
 }
 
 // `normal` is read by the root alone, or first: then the product keeps it for those behind.
@@ -33,7 +35,7 @@ constexpr Tensor with_norm(Match& m, Tensor normal, Tensor w, Tensor up, Activat
   const Tensor x = m.operand(normal, 0);
   const int rank = x.shape().rank();
   if (norm.keep || rank < 2 || norm.first != rank - 1 || norm.last != rank || w.shape().rank() != 2) return {};
-  if (!prefers_normed_linear(x.shape(), m.target())) return {};
+  if (!prefers_normed_linear(x.shape(), m.target(), up.given())) return {};
   const bool keep = m.uses(normal) > 1;
   if (keep && m.uses_so_far(normal) > 1) return {};
   const Tensor weight = norm.has_weight ? m.operand(normal, 1) : Tensor();
@@ -52,11 +54,13 @@ constexpr Tensor with_norm(Match& m, Tensor normal, Tensor w, Tensor up, Activat
 constexpr Tensor any_product(GraphPattern& p) { return matmul(p.any("x"), p.any("w")); }
 constexpr Tensor to_normed_product(Match& m) { return with_norm(m, m["x"], m["w"], {}, Activation::none); }
 
+template <Activation kActivation>
 constexpr Tensor any_gated_product(GraphPattern& p) {
-  return gated_matmul(p.any("x", 2), p.any("w", 2), p.any("up", 2), Activation::none);
+  return gated_matmul(p.any("x", 2), p.any("w", 2), p.any("up", 2), kActivation);
 }
+template <Activation kActivation>
 constexpr Tensor to_normed_gated_product(Match& m) {
-  return with_norm(m, m["x"], m["w"], m["up"], static_cast<Activation>(m.call(m.root()).attr(0)));
+  return with_norm(m, m["x"], m["w"], m["up"], kActivation);
 }
 
 // What follows joins it here where maps cannot: the kernel stores the norm besides.
@@ -100,7 +104,10 @@ constexpr Tensor with_activation(Match& m) {
 
 inline constexpr WrittenOut kNormedProducts[] = {
     {"normed_linear", &kMatmul, written_out::any_product, written_out::to_normed_product},
-    {"normed_linear", &kGatedMatmul, written_out::any_gated_product, written_out::to_normed_gated_product},
+    {"normed_linear with a gate", &kGatedMatmul, written_out::any_gated_product<Activation::silu>,
+     written_out::to_normed_gated_product<Activation::silu>},
+    {"normed_linear with a gate", &kGatedMatmul, written_out::any_gated_product<Activation::gelu>,
+     written_out::to_normed_gated_product<Activation::gelu>},
     {"normed_linear with a bias", &kAdd, written_out::any_sum, written_out::with_product_bias},
     {"normed_linear with gelu", &kGelu, written_out::any_gelu, written_out::with_activation<Activation::gelu>},
     {"normed_linear with silu", &kSilu, written_out::any_silu, written_out::with_activation<Activation::silu>},
