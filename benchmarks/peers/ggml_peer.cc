@@ -31,7 +31,8 @@ struct Graph {
 
   Graph(ggml_backend_t backend, const Product& p) {
     context = ggml_init({ggml_tensor_overhead() * 8 + ggml_graph_overhead(), nullptr, true});
-    ggml_tensor* w = ggml_new_tensor_2d(context, p.half ? GGML_TYPE_F16 : GGML_TYPE_F32, p.k, p.n);
+    const ggml_type type = p.packed >= 0 ? static_cast<ggml_type>(p.packed) : p.half ? GGML_TYPE_F16 : GGML_TYPE_F32;
+    ggml_tensor* w = ggml_new_tensor_2d(context, type, p.k, p.n);
     ggml_tensor* x = ggml_new_tensor_2d(context, GGML_TYPE_F32, p.k, p.m);
     graph = ggml_new_graph(context);
     ggml_build_forward_expand(graph, ggml_mul_mat(context, w, x));
@@ -41,6 +42,10 @@ struct Graph {
       for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 37 % 257) / 128 - 1;
       if (tensor->type == GGML_TYPE_F32) {
         ggml_backend_tensor_set(tensor, values.data(), 0, ggml_nbytes(tensor));
+      } else if (tensor->type != GGML_TYPE_F16) {
+        std::vector<char> blocks(ggml_nbytes(tensor));
+        ggml_quantize_chunk(tensor->type, values.data(), blocks.data(), 0, tensor->ne[1], tensor->ne[0], nullptr);
+        ggml_backend_tensor_set(tensor, blocks.data(), 0, blocks.size());
       } else {
         std::vector<ggml_fp16_t> halves(values.size());
         ggml_fp32_to_fp16_row(values.data(), halves.data(), static_cast<int64_t>(values.size()));
@@ -102,8 +107,8 @@ GgmlPeer::~GgmlPeer() {
 
 std::optional<Timing> GgmlPeer::measure(const Product& p, int runs) {
   if (to_ == nullptr || from_ == nullptr) return std::nullopt;
-  std::fprintf(to_, "%d %lld %lld %lld %d\n", p.half, static_cast<long long>(p.m), static_cast<long long>(p.k),
-               static_cast<long long>(p.n), runs);
+  std::fprintf(to_, "%d %d %lld %lld %lld %d\n", p.half, p.packed, static_cast<long long>(p.m),
+               static_cast<long long>(p.k), static_cast<long long>(p.n), runs);
   if (std::fflush(to_) != 0) return std::nullopt;
   Timing timing;
   if (std::fscanf(from_, " timing %lf %lf", &timing.wall, &timing.cpu) != 2 || timing.wall == 0) return std::nullopt;
@@ -114,12 +119,13 @@ int serve_ggml(const std::string& name) {
   const ggml_backend_t backend = open_backend(name);
   std::unique_ptr<Graph> graph;
   Product known;
-  int half = 0, runs = 0;
+  int half = 0, packed = -1, runs = 0;
   long long m = 0, k = 0, n = 0;
-  while (std::scanf("%d %lld %lld %lld %d", &half, &m, &k, &n, &runs) == 5) {
+  while (std::scanf("%d %d %lld %lld %lld %d", &half, &packed, &m, &k, &n, &runs) == 6) {
     Timing best;
-    const Product wanted{half != 0, m, k, n};
-    if (backend != nullptr && (!graph || known.half != wanted.half || known.m != m || known.k != k || known.n != n)) {
+    const Product wanted{half != 0, m, k, n, packed};
+    const bool same = known.half == wanted.half && known.packed == packed;
+    if (backend != nullptr && (!graph || !same || known.m != m || known.k != k || known.n != n)) {
       graph.reset();
       graph = std::make_unique<Graph>(backend, wanted);
       known = wanted;

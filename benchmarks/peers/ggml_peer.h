@@ -20,6 +20,7 @@ namespace rlxgpu::core::peers {
 struct Product {
   bool half = false;  // the matrix b is stored in f16
   int64_t m = 1, k = 1, n = 1;
+  int packed = -1;  // or in blocks of this ggml type
 };
 
 // Of one product. On adapters that run on the CPU, `cpu` does not count what others do there meanwhile.

@@ -9,6 +9,7 @@
 #include "rlxgpu/tools/devices.h"
 #include "rlxgpu/tools/doctor_command.h"
 #include "rlxgpu/tools/export_command.h"
+#include "rlxgpu/tools/gguf_command.h"
 #include "rlxgpu/tools/model_command.h"
 #include "rlxgpu/tools/plot.h"
 #include "rlxgpu/tools/program_command.h"
@@ -83,7 +84,7 @@ int main(int argc, char** argv) {
 
   rlxgpu::core::tools::InspectCommand inspect;
   CLI::App* inspects =
-      app.add_subcommand("inspect", "Show an ONNX model: inputs, outputs, ops, weights, memory, its program");
+      app.add_subcommand("inspect", "Show a model: of ONNX inputs, ops, weights and program, of GGUF sizes and memory");
   rlxgpu::core::tools::RunCommand run;
   CLI::App* runs = app.add_subcommand("run", "Run an ONNX model: .npy files in and out, or random inputs");
   const auto model_options = [](CLI::App* command, rlxgpu::core::tools::ModelCommand& model) {
@@ -93,7 +94,19 @@ int main(int argc, char** argv) {
     command->add_option("--input", model.inputs, "NAME=FILE.npy: the elements of an input")->allow_extra_args(false);
   };
   model_options(inspects, inspect);
-  inspects->add_flag("--program", inspect.program, "List the program, too");
+  inspects->get_option("MODEL")->description("An .onnx or .gguf file");
+  inspects->add_flag("--program", inspect.program, "List the program, too (ONNX)");
+  rlxgpu::core::tools::InspectGgufCommand inspect_gguf;
+  inspects->add_option("--context", inspect_gguf.context, "Tokens that the cache is for (GGUF); 4096 unless told")
+      ->check(CLI::PositiveNumber);
+  inspects->add_flag("--tensors", inspect_gguf.tensors, "List every tensor, too (GGUF)");
+  rlxgpu::core::tools::QuantizeCommand quantize;
+  CLI::App* quantizes = app.add_subcommand("quantize", "Write a model with its matrices in a packed format");
+  quantizes->add_option("IN", quantize.in, "A .gguf or .safetensors file")->required();
+  quantizes->add_option("OUT", quantize.out, "The .gguf file")->required();
+  quantizes->add_option("--type", quantize.type, "The format, such as Q4_K, Q8_0 or MXFP4")->required();
+  quantizes->add_option("--threads", quantize.threads, "As many as the machine has unless told")
+      ->check(CLI::PositiveNumber);
   rlxgpu::core::tools::DoctorCommand doctor;
   CLI::App* doctors = app.add_subcommand(
       "doctor",
@@ -133,6 +146,13 @@ int main(int argc, char** argv) {
   if (*tunes) return rlxgpu::core::tools::tune_command(tune, std::cout, std::cerr);
   if (*plots) return rlxgpu::core::tools::plot_command(plot, std::cout, std::cerr);
   if (*spectrograms) return rlxgpu::core::tools::spectrogram_command(spectrogram, std::cout, std::cerr);
+  if (*quantizes) {
+    return rlxgpu::core::tools::quantize_command(quantize, std::cout, std::cerr, isatty(STDERR_FILENO) != 0);
+  }
+  if (*inspects && inspect.model.ends_with(".gguf")) {
+    inspect_gguf.model = inspect.model;
+    return rlxgpu::core::tools::inspect_gguf_command(inspect_gguf, std::cout, std::cerr);
+  }
   if (*inspects) return rlxgpu::core::tools::inspect_command(inspect, std::cout, std::cerr);
   if (*doctors) return rlxgpu::core::tools::doctor_command(doctor, std::cout, std::cerr);
   if (*exports) return rlxgpu::core::tools::export_command(exported, std::cout, std::cerr);
