@@ -135,6 +135,19 @@ TEST_CASE("max_unpool puts what max_pool found back", "[pool][gpu]") {
   check_agrees(device, build, {.bound = {}});
 }
 
+TEST_CASE("max_unpool of indices that come twice, or lie outside of their window", "[pool][gpu]") {
+  const Device device = device_or_skip();
+  const PoolOptions options = GENERATE(PoolOptions{.kernel = {3, 3}, .strides = {2, 2}},
+                                       PoolOptions{.kernel = {2, 3}, .strides = {1, 2}, .dilations = {2, 1}},
+                                       PoolOptions{.kernel = {3, 3}, .before = {1, 1}, .after = {1, 1}});
+  const auto build = [&](Builder& g) {
+    const int64_t height = 5, width = 7;
+    const Shape places = pooled({1, 2, height, width}, options);
+    g.output("y", max_unpool(g.input("x", f32, places), abs(g.input("i", i32, places)), {height, width}, options));
+  };
+  check_agrees(device, build, {.bound = {}});
+}
+
 TEST_CASE("pools over all of an image, and lrn", "[pool][gpu]") {
   const Device device = device_or_skip();
   const auto build = [](Builder& g) {

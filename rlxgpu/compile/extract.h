@@ -17,18 +17,33 @@ class GroupExtractor {
 
   // `origin`: gets, for each value of the result, which one it is in the graph.
   constexpr Graph run(Vec<int32_t>* origin = nullptr) {
-    new_id_.resize(from_.values.size(), -1);
-    to_.names = from_.names;
-    for (const int32_t scalar : from_.scalars) {  // all of them: shapes know them by their number
-      copy(from_.node(scalar));
-      to_.scalars.push_back(static_cast<int32_t>(to_.nodes.size()) - 1);
-    }
+    begin();
     for (int count = 0; root_ >= 0; root_ = fusion_.next[static_cast<size_t>(root_)]) {
       const Range results = from_.node(root_).results;
       take(results.first);
       for (int k = 0; k < results.count; ++k)
         to_.outputs.push_back({named("result ", count++), new_id(results.first + k)});
     }
+    return end(origin);
+  }
+  // What is copied, and maps and views before it that nobody stores; `root` is -1.
+  constexpr Graph copy_of(int32_t value, Vec<int32_t>* origin = nullptr) {
+    begin();
+    take(value);
+    to_.outputs.push_back({named("result ", 0), new_id(value)});
+    return end(origin);
+  }
+
+ private:
+  constexpr void begin() {
+    new_id_.resize(from_.values.size(), -1);
+    to_.names = from_.names;
+    for (const int32_t scalar : from_.scalars) {  // all of them: shapes know them by their number
+      copy(from_.node(scalar));
+      to_.scalars.push_back(static_cast<int32_t>(to_.nodes.size()) - 1);
+    }
+  }
+  constexpr Graph end(Vec<int32_t>* origin) {
     if (origin != nullptr) {
       origin->resize(to_.values.size(), -1);
       for (size_t v = 0; v < new_id_.size(); ++v) {
@@ -37,8 +52,6 @@ class GroupExtractor {
     }
     return static_cast<Graph&&>(to_);
   }
-
- private:
   constexpr int32_t& new_id(int32_t value) { return new_id_[static_cast<size_t>(value)]; }
   constexpr Range named(std::string_view what, int64_t number) {
     const auto first = static_cast<int32_t>(to_.names.size());
@@ -94,6 +107,11 @@ class GroupExtractor {
 // `root`: a node with Fusion::root.
 constexpr Graph extract_group(const Graph& graph, const Fusion& fusion, int32_t root, Vec<int32_t>* origin = nullptr) {
   return GroupExtractor(graph, fusion, root).run(origin);
+}
+
+// An output that is a copy of `value`.
+constexpr Graph extract_copy(const Graph& graph, const Fusion& fusion, int32_t value, Vec<int32_t>* origin = nullptr) {
+  return GroupExtractor(graph, fusion, -1).copy_of(value, origin);
 }
 
 }  // namespace rlxgpu::core

@@ -17,10 +17,11 @@
 
 namespace rlxgpu::core {
 
-// The steps that one group of the fused graph became.
+// The steps that one group of the fused graph became, or those that copy an output to where it is read.
 struct GroupSteps {
-  int32_t root = -1;  // node
-  Range steps;        // of Program::steps
+  int32_t root = -1;    // node
+  Range steps;          // of Program::steps
+  int32_t output = -1;  // of Graph::outputs: the one that is copied, whose node `root` is
 };
 
 class GroupLowering {
@@ -34,6 +35,7 @@ class GroupLowering {
   constexpr void add_sources();
   constexpr void add_outputs();
   constexpr void lower_group(int32_t root);
+  constexpr void note_steps(int32_t root, int32_t first, int32_t output = -1);
   constexpr void store_results(const Node& node, int first = 0);
   constexpr bool reads_twice(const Node& node, int32_t value) const;
 
@@ -52,10 +54,15 @@ constexpr void GroupLowering::run() {
     if (!lowering_.fusion().root[n]) continue;
     const auto first = static_cast<int32_t>(program_.steps.size());
     lower_group(static_cast<int32_t>(n));
-    if (groups_ != nullptr)
-      groups_->push_back({static_cast<int32_t>(n), {first, static_cast<int32_t>(program_.steps.size()) - first}});
+    note_steps(static_cast<int32_t>(n), first);
   }
   if (program_.error.empty()) add_outputs();
+}
+
+// Those from `first` on.
+constexpr void GroupLowering::note_steps(int32_t root, int32_t first, int32_t output) {
+  if (groups_ != nullptr)
+    groups_->push_back({root, {first, static_cast<int32_t>(program_.steps.size()) - first}, output});
 }
 
 constexpr void GroupLowering::add_sources() {
@@ -156,7 +163,8 @@ constexpr void GroupLowering::lower_group(int32_t root) {
 }
 
 constexpr void GroupLowering::add_outputs() {
-  for (const Output& output : graph_.outputs) {
+  for (size_t k = 0; k < graph_.outputs.size(); ++k) {
+    const Output& output = graph_.outputs[k];
     const std::string_view name = graph_.name(output.name);
     bool done = false;  // written in place by its step
     for (const Port& port : program_.ports) {
@@ -165,7 +173,9 @@ constexpr void GroupLowering::add_outputs() {
                                                    static_cast<size_t>(port.name.count)) == name);
     }
     if (done) continue;
+    const auto first = static_cast<int32_t>(program_.steps.size());
     compute_into(lowering_, output.value, lowering_.add_memory(graph_.value(output.value), BufferRole::output, name));
+    note_steps(graph_.value(output.value).node, first, static_cast<int32_t>(k));
   }
 }
 

@@ -35,6 +35,7 @@ struct Group {
   Graph graph;
   Vec<int32_t> origin;  // by value: of Origin::graph
   int32_t anchor = -1;  // the kernel op: a node of `graph`
+  int32_t output = -1;  // of Origin::graph: these steps only copy it
   Arrays inputs, states;
   reference::Numbers numbers;
 };
@@ -97,7 +98,15 @@ class Verifier : public StepChecker {
 
   absl::Status after_step(EngineState& engine, size_t step) override {
     const int g = group_of_[step];
-    if (g < 0) return absl::OkStatus();
+    if (g < 0) {  // nothing that is not compared goes without saying
+      StepVerdict verdict;
+      verdict.kind = StepVerdict::Kind::unverified;
+      verdict.step = static_cast<int>(step);
+      verdict.label = engine.steps[step].label;
+      verdict.findings = "it belongs to no ops of the graph";
+      verdicts_.push_back(std::move(verdict));
+      return absl::OkStatus();
+    }
     const GroupSteps& group = origin_.groups[static_cast<size_t>(g)];
     if (static_cast<size_t>(group.steps.first + group.steps.count) != step + 1) return absl::OkStatus();
     StepVerdict verdict = described(engine, group);
@@ -178,18 +187,32 @@ class Verifier : public StepChecker {
     const Node& anchor = group_.graph.node(group_.anchor);
     if (anchor.op->in_place < 0 || group_.graph.operand(anchor, anchor.op->in_place) != source.results.first)
       return known;
+    const int32_t changed = tensor_of_port(engine, BufferRole::state, group_.graph.name(source.name));
+    return changed >= 0 ? changed : known;
+  }
+
+  int32_t tensor_of_port(const EngineState& engine, BufferRole role, std::string_view name) const {
     for (size_t t = 0; t < port_of_.size(); ++t) {
       if (port_of_[t] < 0) continue;
       const EnginePort& port = (*engine.ports)[static_cast<size_t>(port_of_[t])];
-      if (port.role == BufferRole::state && port.name == group_.graph.name(source.name)) return static_cast<int32_t>(t);
+      if (port.role == role && port.name == name) return static_cast<int32_t>(t);
     }
-    return known;
+    return -1;
+  }
+  std::string_view copied_name() const {
+    return origin_.graph.name(origin_.graph.outputs[static_cast<size_t>(group_.output)].name);
   }
 
   absl::Status read_inputs(const EngineState& engine, const GroupSteps& steps) {
     group_ = Group();
-    group_.graph = extract_group(origin_.graph, origin_.fusion, steps.root, &group_.origin);
-    const int32_t anchor = origin_.fusion.anchor[static_cast<size_t>(steps.root)];
+    group_.output = steps.output;
+    if (steps.output >= 0) {
+      const int32_t value = origin_.graph.outputs[static_cast<size_t>(steps.output)].value;
+      group_.graph = extract_copy(origin_.graph, origin_.fusion, value, &group_.origin);
+    } else {
+      group_.graph = extract_group(origin_.graph, origin_.fusion, steps.root, &group_.origin);
+    }
+    const int32_t anchor = steps.output >= 0 ? -1 : origin_.fusion.anchor[static_cast<size_t>(steps.root)];
     for (size_t n = 0; n < group_.graph.nodes.size(); ++n) {
       const Node& node = group_.graph.node(static_cast<int32_t>(n));
       const int32_t value = group_.origin[static_cast<size_t>(node.results.first)];
@@ -236,12 +259,18 @@ class Verifier : public StepChecker {
     return verdict;
   }
 
-  // Everything the group writes, by name: its results, and its states after it.
-  absl::StatusOr<Arrays> written(const EngineState& engine) const {
+  // Everything the group writes, by name: its results, and its states after it. `missed`: results that are in no memory
+  // of their own.
+  absl::StatusOr<Arrays> written(const EngineState& engine, std::string& missed) const {
     Arrays arrays;
     for (const Output& output : group_.graph.outputs) {
-      const int32_t tensor = origin_.tensor_of[static_cast<size_t>(group_.origin[static_cast<size_t>(output.value)])];
-      if (tensor < 0) continue;
+      const int32_t tensor =
+          group_.output >= 0 ? tensor_of_port(engine, BufferRole::output, copied_name())
+                             : origin_.tensor_of[static_cast<size_t>(group_.origin[static_cast<size_t>(output.value)])];
+      if (tensor < 0) {
+        miss(group_.graph.name(output.name), "is in no memory of its own", missed);
+        continue;
+      }
       absl::StatusOr<Array> array = read(engine, tensor);
       if (!array.ok()) return array.status();
       arrays[std::string(group_.graph.name(output.name))] = *std::move(array);
@@ -255,10 +284,15 @@ class Verifier : public StepChecker {
     return arrays;
   }
 
+  static void miss(std::string_view name, std::string_view why, std::string& missed) {
+    absl::StrAppend(&missed, missed.empty() ? "" : ", ", "\"", name, "\" ", why);
+  }
+
   // Elements of a step that were looked at.
   struct Tally {
     int64_t count = 0, unsure = 0;
     int64_t undefined = 0;  // NaN by the reference and a number on the device: not compared
+    std::string missed;     // results that the reference does not give
     std::string failure;    // why nothing could be computed to compare with
     bool nothing_compared() const { return count > 0 && undefined == count; }
   };
@@ -303,7 +337,10 @@ class Verifier : public StepChecker {
     tally = Tally();
     for (const auto& [name, array] : got) {
       const auto expected = exact.find(name);
-      if (expected == exact.end()) continue;
+      if (expected == exact.end()) {
+        miss(name, "is not given by the reference", tally.missed);
+        continue;
+      }
       std::vector<Array> shaken;
       for (const Arrays& sample : samples) shaken.push_back(sample.find(name)->second);
       const reference::Comparison compared = reference::compare(array, expected->second, shaken, ulps);
@@ -316,7 +353,8 @@ class Verifier : public StepChecker {
   }
 
   absl::Status judge(const EngineState& engine, StepVerdict& verdict) const {
-    absl::StatusOr<Arrays> got = written(engine);
+    std::string missed;
+    absl::StatusOr<Arrays> got = written(engine, missed);
     if (!got.ok()) return got.status();
     const std::string_view label = verdict.label, chosen = label.substr(label.rfind('/') + 1);
     const bool large =
@@ -328,8 +366,9 @@ class Verifier : public StepChecker {
       if (*plain != nullptr) {
         verdict.against = (*plain)->name();
         Tally tally;
-        if (difference(*got, plain->get(), tally).empty() && !tally.nothing_compared()) {
+        if (difference(*got, plain->get(), tally).empty() && !tally.nothing_compared() && tally.missed.empty()) {
           verdict.unsure = tally.unsure;
+          if (!missed.empty()) verdict.kind = StepVerdict::Kind::unverified, verdict.findings = missed;
           return absl::OkStatus();
         }
         // One of the two is wrong: the reference knows which.
@@ -341,9 +380,11 @@ class Verifier : public StepChecker {
     verdict.unsure = tally.unsure;
     if (verdict.findings.empty()) {
       if (tally.nothing_compared()) {
-        verdict.kind = StepVerdict::Kind::unverified;
         verdict.findings = "all of it is NaN by the reference, and numbers on the device";
+      } else {
+        verdict.findings = absl::StrCat(missed, missed.empty() || tally.missed.empty() ? "" : ", ", tally.missed);
       }
+      if (!verdict.findings.empty()) verdict.kind = StepVerdict::Kind::unverified;
       return absl::OkStatus();
     }
     verdict.kind = tally.failure.empty() ? StepVerdict::Kind::wrong : StepVerdict::Kind::unverified;

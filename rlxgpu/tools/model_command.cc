@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -114,6 +115,15 @@ int inspect_command(const InspectCommand& command, std::ostream& out, std::ostre
 }
 
 int run_command(const RunCommand& command, std::ostream& out, std::ostream& err) {
+  if (command.runs < 1) return err << "--runs " << command.runs << ": at least one run has to be timed\n", 2;
+  if (!command.output_dir.empty()) {  // before the work whose results it is for
+    std::error_code code;
+    std::filesystem::create_directories(command.output_dir, code);
+    if (code || !std::filesystem::is_directory(command.output_dir))
+      return err << "--output-dir " << command.output_dir
+                 << " cannot be made: " << (code ? code.message() : "there is a file of this name") << "\n",
+             1;
+  }
   LoadedModel loaded;
   if (const int code = load_model(command, command.seed, err, loaded); code != 0) return code;
   const onnx::Model* const model = &loaded.model;
@@ -139,7 +149,7 @@ int run_command(const RunCommand& command, std::ostream& out, std::ostream& err)
       return fail(status, err);
   }
   double best = 0;
-  for (int64_t run = 0; run < std::max<int64_t>(command.runs, 1) + 1; ++run) {  // the first one has drivers compile
+  for (int64_t run = 0; run <= command.runs; ++run) {  // the first one has drivers compile
     const auto begin = std::chrono::steady_clock::now();
     if (Status status = session->run().wait(); !status.ok()) return fail(status, err);
     const double took = seconds_since(begin);
@@ -149,11 +159,8 @@ int run_command(const RunCommand& command, std::ostream& out, std::ostream& err)
       best = run == 1 ? took : std::min(best, took);
     }
   }
-  out << absl::StrFormat("run       %.3f ms, best of %d\n", best * 1e3, std::max<int64_t>(command.runs, 1));
-  if (!command.output_dir.empty()) {
-    std::error_code code;
-    std::filesystem::create_directories(command.output_dir, code);
-  }
+  out << absl::StrFormat("run       %.3f ms, best of %d\n", best * 1e3, command.runs);
+  std::set<std::string> files;
   for (const onnx::Port& port : model->outputs) {
     Result<HostTensor> tensor = session->get(port.name);
     if (!tensor.ok()) return fail(tensor.status(), err);
@@ -161,6 +168,7 @@ int run_command(const RunCommand& command, std::ostream& out, std::ostream& err)
     if (!command.output_dir.empty()) {
       std::string name = port.name;
       std::replace(name.begin(), name.end(), '/', '_');
+      while (!files.insert(name).second) name += '_';  // "a/b" and "a_b"
       const std::string path = (std::filesystem::path(command.output_dir) / (name + ".npy")).string();
       if (Status status = write_npy(path, *tensor); !status.ok()) return fail(status, err);
       out << " to " << path;

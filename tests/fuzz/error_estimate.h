@@ -1,6 +1,8 @@
-// estimate_errors: what a graph's outputs must be, and how far off a device may be, element by element.
+// ErrorEstimate: what a graph's outputs must be, and how far off a device may be, element by element.
 //
-//   for (const Expected& y : estimate_errors(graph, seed, exact)) ... y.exact, y.bound, y.skipped
+//   ErrorEstimate estimate(graph, seed, exact);
+//   estimate.sample(kSamples);
+//   for (const Expected& y : estimate.expected()) ... y.exact, y.bound
 //
 // Stochastic arithmetic: the graph is evaluated once as defined and kSamples times with every op as wrong as
 // it may be. The bound is kSafety times the largest deviation seen, plus one rounding to the output's storage
@@ -8,14 +10,15 @@
 // samples disagree about something discrete (a comparison, floor, an index, overflow) the element is skipped:
 // no bound is possible.
 //
-// Large graphs are evaluated kFewSamples times. An element that these did not move far is allowed half of what they
-// moved the output's elements on average.
+// Bounds only grow with every sample, so what is right by a few of them need not be judged by all: that is what makes
+// graphs of a network's size affordable, under the same bounds as small ones.
 #ifndef RLXGPU_TESTS_FUZZ_ERROR_ESTIMATE_H_
 #define RLXGPU_TESTS_FUZZ_ERROR_ESTIMATE_H_
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "rlxgpu/graph/graph.h"
@@ -27,8 +30,7 @@
 
 namespace rlxgpu::core::fuzz {
 
-inline constexpr int kSamples = 32, kFewSamples = 8;
-inline constexpr int64_t kManyElements = 40000;  // of all tensors of a graph
+inline constexpr int kSamples = 32;
 inline constexpr double kSafety = 4;
 
 struct Expected {
@@ -47,56 +49,63 @@ inline double typical_magnitude(const Array& array) {
   return count > 0 ? sum / count : 0;
 }
 
-inline bool has_many_elements(const Graph& graph) {
-  int64_t elements = 0;
-  for (const Value& value : graph.values) elements += value.shape.count();
-  return elements > kManyElements;
-}
-
-inline double mean_deviation(const Expected& y) {
-  double sum = 0, count = 0;
-  for (const double bound : y.bound) {
-    if (std::isfinite(bound)) sum += bound, ++count;
+class ErrorEstimate {
+ public:
+  // `exact`: of this graph and seed, evaluated as defined. Both must outlive this.
+  ErrorEstimate(const Graph& graph, uint64_t seed, const Evaluator& exact)
+      : graph_(graph), seed_(seed), exact_(exact), random_(seed_for(seed, "samples")) {
+    for (const Output& output : graph.outputs) deviation_.emplace_back(exact.value(output.value).data.size(), 0.0);
   }
-  return count > 0 && is_float(y.exact.dtype) ? sum / count : 0;
-}
 
-// `exact`: of this graph and seed, evaluated as defined.
-inline std::vector<Expected> estimate_errors(const Graph& graph, uint64_t seed, const Evaluator& exact) {
-  const double never = std::numeric_limits<double>::infinity();
-  const bool few = has_many_elements(graph);
-  std::vector<Expected> expected;
-  for (const Output& output : graph.outputs) {
-    expected.push_back({exact.value(output.value), std::vector<double>(exact.value(output.value).data.size(), 0.0)});
-  }
-  Random random(seed_for(seed, "samples"));
-  for (int sample = 0; sample < (few ? kFewSamples : kSamples); ++sample) {
-    reference::Shaker shaker(random.next());
-    Evaluator shaken(graph, seed, &shaker);
-    shaken.run();
-    for (size_t k = 0; k < expected.size(); ++k) {
-      const Array& y = shaken.value(graph.outputs[k].value);
-      for (size_t i = 0; i < y.data.size(); ++i) {
-        const double want = expected[k].exact.data[i], got = y.data[i];
-        double& bound = expected[k].bound[i];
-        if (!same_kind(want, got)) bound = never;
-        if (std::isfinite(want) && std::isfinite(got)) bound = std::max(bound, std::fabs(got - want));
+  int samples() const { return samples_; }
+
+  // Until there are so many.
+  void sample(int count) {
+    for (; samples_ < count; ++samples_) {
+      reference::Shaker shaker(random_.next());
+      Evaluator shaken(graph_, seed_, &shaker);
+      shaken.run();
+      for (size_t k = 0; k < deviation_.size(); ++k) {
+        const Array &want = exact(k), &got = shaken.value(graph_.outputs[k].value);
+        for (size_t i = 0; i < got.data.size(); ++i) {
+          double& deviation = deviation_[k][i];
+          if (!same_kind(want.data[i], got.data[i])) deviation = kNever;
+          if (std::isfinite(want.data[i]) && std::isfinite(got.data[i]))
+            deviation = std::max(deviation, std::fabs(got.data[i] - want.data[i]));
+        }
       }
     }
   }
-  for (Expected& y : expected) {
-    const double scale = typical_magnitude(y.exact), least = few ? 0.5 * mean_deviation(y) : 0;
-    for (size_t i = 0; i < y.bound.size(); ++i) {
-      if (y.bound[i] < least) y.bound[i] = least;
-      if (y.bound[i] == 0 || y.bound[i] == never) continue;
-      const double value = std::fabs(y.exact.data[i]);
-      y.bound[i] = kSafety * y.bound[i] + storage_ulp(value, y.exact.dtype);
+
+  std::vector<Expected> expected() const {
+    std::vector<Expected> result;
+    for (size_t k = 0; k < deviation_.size(); ++k) {
+      Expected y{exact(k), deviation_[k]};
+      const double scale = typical_magnitude(y.exact);
       const bool whole = is_integer(y.exact.dtype) || y.exact.dtype == boolean;
-      if (whole || y.bound[i] > 0.25 * (value + scale)) y.bound[i] = never;
+      for (size_t i = 0; i < y.bound.size(); ++i) {
+        if (y.bound[i] == 0 || y.bound[i] == kNever) continue;
+        const double value = std::fabs(y.exact.data[i]);
+        y.bound[i] = kSafety * y.bound[i] + storage_ulp(value, y.exact.dtype);
+        if (whole || y.bound[i] > 0.25 * (value + scale)) y.bound[i] = kNever;
+      }
+      result.push_back(std::move(y));
     }
+    return result;
   }
-  return expected;
-}
+
+ private:
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+
+  const Array& exact(size_t output) const { return exact_.value(graph_.outputs[output].value); }
+
+  const Graph& graph_;
+  uint64_t seed_;
+  const Evaluator& exact_;
+  Random random_;
+  int samples_ = 0;
+  std::vector<std::vector<double>> deviation_;  // the largest, by output and element
+};
 
 }  // namespace rlxgpu::core::fuzz
 

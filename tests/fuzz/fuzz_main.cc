@@ -6,6 +6,8 @@
 //
 // Program i has seed + i (--large: the i-th seed of such a program). Failures are printed as code when they are found;
 // Ctrl-C ends with the summary. Exit code 0: all programs were right.
+#include <malloc.h>
+
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -51,6 +53,10 @@ int main(int argc, char** argv) {
   uint64_t seed = absl::GetFlag(FLAGS_seed);
   if (seed == 0)
     seed = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) / 1000000000u * 1000000u;
+
+  // Arrays of references come and go: kept memory saves the system clearing new pages.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
 
   absl::StatusOr<rlxgpu::core::Device> device = rlxgpu::core::open_device();
   if (!device.ok()) {

@@ -24,7 +24,7 @@
 namespace rlxgpu::core::fuzz {
 
 inline constexpr int64_t kMostElements = 20000;
-inline constexpr int64_t kMostWork = 8'000'000;  // multiply-adds of a graph's large layers
+inline constexpr int64_t kMostWork = 48'000'000;  // multiply-adds of a graph's large layers
 
 class Generator {
  public:

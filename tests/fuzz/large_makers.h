@@ -2,8 +2,9 @@
 // 7 x 7 to 56 x 56, gated, grouped and normed products, attention; with the bias, reshape, residual and activation
 // behind them that a kernel stores together with its product.
 //
-// The reference takes its time for such layers: each asks for its multiply-adds first (Generator::afford) and gives no
-// tensor when there are not enough left.
+// The reference takes its time for such layers: each asks for its multiply-adds first (Generator::afford). The image is
+// drawn first, so that the largest come as often as any other, then channels until they are few enough; a maker gives
+// no tensor when there is not enough work left for any.
 #ifndef RLXGPU_TESTS_FUZZ_LARGE_MAKERS_H_
 #define RLXGPU_TESTS_FUZZ_LARGE_MAKERS_H_
 
@@ -27,9 +28,9 @@ struct Image {
   int64_t pixels() const { return height * width; }
 };
 inline Image large_image(Generator& f) {
-  static constexpr Image kImages[] = {{7, 7},   {8, 8},   {9, 9},   {10, 10}, {12, 12}, {14, 14}, {14, 14},
-                                      {13, 17}, {13, 15}, {11, 19}, {16, 16}, {10, 25}, {17, 21}, {20, 20},
-                                      {27, 29}, {28, 28}, {32, 32}, {40, 40}, {56, 56}};
+  static constexpr Image kImages[] = {{7, 7},   {8, 8},   {9, 9},   {10, 10}, {12, 12}, {14, 14}, {14, 14}, {13, 17},
+                                      {13, 15}, {11, 19}, {16, 16}, {10, 25}, {17, 21}, {20, 20}, {27, 29}, {28, 28},
+                                      {32, 32}, {29, 37}, {40, 40}, {41, 43}, {53, 59}, {56, 56}};
   return f.random.pick(kImages);
 }
 inline int64_t large_rows(Generator& f) {
@@ -39,6 +40,17 @@ inline int64_t large_depth(Generator& f) {
   return f.random.chance(0.3) ? f.random.between(64, 512)
                               : f.random.pick({64, 72, 96, 120, 128, 144, 192, 240, 256, 288, 320, 384, 512});
 }
+
+// Draws sizes until there is work left for them.
+template <typename Draw>
+bool draw_affordable(Generator& f, const Draw& draw) {
+  constexpr int kAttempts = 8;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (f.afford(draw())) return true;
+  }
+  return false;
+}
+
 inline DType large_type(Generator& f) { return f.random.chance(0.85) ? f32 : f.float_type(); }
 
 // The same elements in another shape, as networks go to and fro between images, tokens and heads.
@@ -118,8 +130,13 @@ inline Tensor finish_layer(Generator& f, Tensor y, const Image& image) {
 inline Tensor make_large_product(Generator& f) {
   Random& r = f.random;
   const Image image = large_image(f);
-  const int64_t m = large_rows(f), k = large_depth(f), n = image.pixels(), images = r.pick({1, 1, 1, 2});
-  if (!f.afford(images * m * k * n)) return {};
+  const int64_t n = image.pixels();
+  int64_t m = 0, k = 0, images = 1;
+  const auto draw = [&] {
+    m = large_rows(f), k = large_depth(f), images = r.pick({1, 1, 1, 2});
+    return images * m * k * n;
+  };
+  if (!draw_affordable(f, draw)) return {};
   const DType dtype = large_type(f);
   const auto weights = [&](int64_t rows, int64_t cols) {
     const bool turned = r.chance(0.3);
@@ -139,11 +156,16 @@ inline Tensor make_large_conv(Generator& f) {
   Random& r = f.random;
   const Image image = large_image(f);
   const bool by_channel = r.chance(0.25);
-  const int64_t m = large_rows(f), groups = by_channel ? m : r.pick({1, 1, 1, 2, 4}),
-                channels = by_channel ? 1 : r.pick({3, 8, 16, 24, 32, 40, 48}), out = ceil_div(m, groups) * groups,
-                height = r.pick({1, 3, 3, 3, 5}), width = r.chance(0.8) ? height : r.pick({1, 3}),
-                stride = r.pick({1, 1, 2});
-  if (!f.afford(out * channels * height * width * image.pixels() / (stride * stride))) return {};
+  const int64_t stride = r.pick({1, 1, 2});
+  int64_t groups = 1, channels = 1, out = 1, height = 1, width = 1;
+  const auto draw = [&] {
+    const int64_t m = large_rows(f);
+    groups = by_channel ? m : r.pick({1, 1, 1, 2, 4}), channels = by_channel ? 1 : r.pick({3, 8, 16, 24, 32, 40, 48});
+    out = ceil_div(m, groups) * groups;
+    height = r.pick({1, 3, 3, 3, 5}), width = r.chance(0.8) ? height : r.pick({1, 3});
+    return out * channels * height * width * image.pixels() / (stride * stride);
+  };
+  if (!draw_affordable(f, draw)) return {};
   const DType dtype = large_type(f);
   const Tensor x = f.source(dtype, {1, groups * channels, image.height, image.width}),
                w = f.source(dtype, {out, channels, height, width}, 0.7);
@@ -157,8 +179,13 @@ inline Tensor make_large_conv(Generator& f) {
 inline Tensor make_large_gated(Generator& f) {
   Random& r = f.random;
   const Image image = large_image(f);
-  const int64_t m = large_rows(f), k = large_depth(f), n = image.pixels();
-  if (!f.afford(2 * m * k * n)) return {};
+  const int64_t n = image.pixels();
+  int64_t m = 0, k = 0;
+  const auto draw = [&] {
+    m = large_rows(f), k = large_depth(f);
+    return 2 * m * k * n;
+  };
+  if (!draw_affordable(f, draw)) return {};
   const DType dtype = large_type(f);
   const Tensor x = f.source(dtype, {m, k}), gate = f.source(dtype, {k, n}, 0.7);
   const Activation activation = r.pick({Activation::none, Activation::gelu, Activation::silu});
@@ -183,8 +210,13 @@ inline Tensor make_large_gated(Generator& f) {
 inline Tensor make_large_grouped(Generator& f) {
   Random& r = f.random;
   const Image image = large_image(f);
-  const int64_t m = large_rows(f), k = r.pick({64, 72, 96, 128}), n = image.pixels();
-  if (!f.afford(m * k * n)) return {};
+  const int64_t n = image.pixels();
+  int64_t m = 0, k = 0;
+  const auto draw = [&] {
+    m = large_rows(f), k = r.pick({64, 72, 96, 128});
+    return m * k * n;
+  };
+  if (!draw_affordable(f, draw)) return {};
   const DType dtype = large_type(f);
   const Tensor x = f.source(dtype, {m, k}), w = f.source(dtype, {r.pick({2, 4, 8}), k, n}, 0.7);
   return finish_layer(f, grouped_matmul(x, w, f.source(r.pick({i32, u32}), {m})), image);

@@ -78,7 +78,8 @@ Result<tools::LoadedModel> load(const Network& network, const std::string& size)
   return loaded;
 }
 
-Status run(const Device& device, const tools::LoadedModel& loaded, tools::ModelReference& reference, Outcome& outcome) {
+Status run(const Device& device, const tools::LoadedModel& loaded, tools::ModelReference& reference, bool every_step,
+           Outcome& outcome) {
   DynamicOptions options;
   options.sizes = outcome.baked ? Sizes::baked : Sizes::free;
   auto start = std::chrono::steady_clock::now();
@@ -101,6 +102,15 @@ Status run(const Device& device, const tools::LoadedModel& loaded, tools::ModelR
   start = std::chrono::steady_clock::now();
   std::ostringstream report, progress;
   outcome.right = tools::check_outputs(reference, got, report, progress);
+  if (every_step) {
+    Result<std::vector<StepVerdict>> steps = tools::verify_steps(device, loaded, options.sizes, progress);
+    if (!steps.ok()) return steps.status();
+    outcome.right = tools::report_steps(*steps, loaded.model, report) && outcome.right;
+    for (const StepVerdict& step : *steps) {
+      ++outcome.steps;
+      if (step.kind == StepVerdict::Kind::unverified) outcome.right = false;
+    }
+  }
   outcome.checked = seconds_since(start);
   if (!outcome.right) outcome.complaint = "\n" + report.str();
   return absl::OkStatus();
@@ -153,14 +163,15 @@ Result<std::vector<Network>> chosen(const std::vector<Network>& table, std::stri
   return result;
 }
 
-void run_network(const Device& device, const Network& network, const std::function<void(const Outcome&)>& done) {
+void run_network(const Device& device, const Network& network, bool every_step,
+                 const std::function<void(const Outcome&)>& done) {
   for (const std::string& size : network.sizes) {
     Result<tools::LoadedModel> loaded = load(network, size);
     std::optional<tools::ModelReference> reference;
     if (loaded.ok()) reference.emplace(*loaded);
     for (const bool baked : {false, true}) {
       Outcome outcome{.network = network.name, .size = size, .baked = baked};
-      const Status status = loaded.ok() ? run(device, *loaded, *reference, outcome) : loaded.status();
+      const Status status = loaded.ok() ? run(device, *loaded, *reference, every_step, outcome) : loaded.status();
       if (!status.ok()) outcome.right = false, outcome.complaint = std::string(status.message());
       done(outcome);
     }
@@ -168,9 +179,10 @@ void run_network(const Device& device, const Network& network, const std::functi
 }
 
 std::string row(const Outcome& outcome) {
-  return absl::StrFormat("%-17s %-36s %-5s  %-5s %9.1f ms  compiled %6.1f s  checked %5.1f s%s%s", outcome.network,
+  return absl::StrFormat("%-17s %-36s %-5s  %-5s %9.1f ms  compiled %6.1f s  checked %5.1f s  %s%s%s", outcome.network,
                          outcome.size, outcome.baked ? "baked" : "free", outcome.right ? "right" : "WRONG",
                          outcome.seconds * 1e3, outcome.compiled, outcome.checked,
+                         outcome.steps > 0 ? absl::StrFormat("%3d steps", outcome.steps) : "",
                          outcome.complaint.empty() ? "" : "  ", outcome.complaint);
 }
 

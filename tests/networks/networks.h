@@ -1,7 +1,7 @@
 // Real networks: the table of third_party/environment/networks.txt, and what running one of them gives.
 //
 //   const Result<std::vector<Network>> networks = chosen(*read_table(path), "all");
-//   run_network(device, networks->front(), [](const Outcome& outcome) { std::puts(row(outcome).c_str()); });
+//   run_network(device, networks->front(), true, [](const Outcome& outcome) { std::puts(row(outcome).c_str()); });
 //
 // Every size of a network is run with free sizes and with baked ones, and every output compared with the double
 // reference. Files are in $RLXGPU_MODELS/networks: `./dev models` fetches them.
@@ -31,6 +31,7 @@ struct Outcome {
   double seconds = 0;          // of one run, when all kernels are compiled
   double compiled = 0;         // seconds until the end of the first run, in which drivers compile
   double checked = 0;          // seconds of the comparison; references are evaluated in the first of a size
+  int steps = 0;               // that were compared one by one
   std::string complaint = {};  // what is wrong: outputs that differ, or why there are none
 };
 
@@ -41,8 +42,10 @@ Result<std::vector<Network>> read_table(const std::string& path);
 // part's length.
 Result<std::vector<Network>> chosen(const std::vector<Network>& table, std::string_view choice);
 
-// Calls `done` after each of them.
-void run_network(const Device& device, const Network& network, const std::function<void(const Outcome&)>& done);
+// Calls `done` after each of them. `every_step`: each step of a run is verified, too (runtime/verify.h), which finds
+// what the outputs hide: rounding explains far larger differences at the end of a network than in one step.
+void run_network(const Device& device, const Network& network, bool every_step,
+                 const std::function<void(const Outcome&)>& done);
 
 // "text-detector  x=1x3x96x96  baked  right  12.3 ms ..." in columns.
 std::string row(const Outcome& outcome);

@@ -1,7 +1,7 @@
 // Real networks from npm against the double reference, each at three sizes, with sizes free and baked.
 //
 // $RLXGPU_NETWORKS chooses which (networks.h): `./dev test` three of them at one size, others each day; `./dev test
-// --all` all.
+// --all` all, and then every step is verified, too.
 #include "tests/networks/networks.h"
 
 #include <chrono>
@@ -58,7 +58,7 @@ TEST_CASE("networks are chosen by rotation and by name", "[networks]") {
 TEST_CASE("a network that is not there is said to be missing", "[networks]") {
   const Network none{"no-such", "none", "none@1", "none.onnx", {"x=1x3"}};
   int outcomes = 0;
-  run_network(device_or_skip(), none, [&](const Outcome& outcome) {
+  run_network(device_or_skip(), none, false, [&](const Outcome& outcome) {
     ++outcomes;
     CHECK(!outcome.right);
     CHECK(outcome.complaint.ends_with("/networks/no-such.onnx: `./dev models` fetches it, with npm"));
@@ -80,9 +80,10 @@ TEST_CASE("networks give what their references give", "[networks][gpu]") {
   Result<std::vector<Network>> networks = chosen(table(), choice);
   REQUIRE(networks.status().ToString() == "OK");
   const Device device = device_or_skip();
+  const bool every_step = std::getenv("RLXGPU_TEST_ALL") != nullptr;
   std::printf("RLXGPU_NETWORKS=%s on %s\n", choice.c_str(), device.label().c_str());
   for (const Network& network : *networks) {
-    run_network(device, network, [&](const Outcome& outcome) {
+    run_network(device, network, every_step, [&](const Outcome& outcome) {
       const std::string text = row(outcome);
       std::printf("%s\n", text.c_str());
       std::fflush(stdout);

@@ -18,7 +18,7 @@ int main(int count, char** arguments) {
   std::printf("%s\n", device->label().c_str());
   int right = 0, wrong = 0;
   for (const Network& network : *networks) {
-    run_network(*device, network, [&](const Outcome& outcome) {
+    run_network(*device, network, true, [&](const Outcome& outcome) {
       std::printf("%s\n", row(outcome).c_str());
       std::fflush(stdout);
       ++(outcome.right ? right : wrong);

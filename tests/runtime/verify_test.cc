@@ -118,6 +118,52 @@ TEST_CASE("an error of one part in ten thousand is found, one of rounding's size
   check_all_right(verify(with_fault(64, 48, 0), verified(Sizes::free)));
 }
 
+// What rounding explains is a few ulps for each of 48 terms: faults of ten times that are found, and those of a tenth
+// of it are not. Between the two a fault cannot be told from rounding.
+TEST_CASE("faults near the size of rounding: the larger are found, the smaller are none", "[gpu][verify]") {
+  for (const int64_t millionths : {30, 50, 100}) {
+    CAPTURE(millionths);
+    const Verified run = verify(with_fault(64, 48, millionths), verified(Sizes::baked));
+    CHECK_THAT(std::string(run.status.message()), ContainsSubstring("hasty_sum/f32/hasty, is wrong"));
+    REQUIRE(run.verdicts.size() == 3);
+    CHECK(run.verdicts[0].kind == Kind::right);
+    CHECK(run.verdicts[2].kind == Kind::right);
+  }
+}
+
+// A view that begins one element late, on the device alone: what an output copies is wrong, and no group of ops is.
+inline constexpr OpDef kLateView = [] {
+  OpDef op = kSlice;
+  op.name = "late_view";
+  op.fold = nullptr;
+  op.view = [](const Call& call, const View& operand, View& result) {
+    internal::slice_view(call, operand, result);
+    ++result.offset;
+    return true;
+  };
+  return op;
+}();
+TEST_CASE("the copy that an output needs is compared, too", "[gpu][verify]") {
+  const bool wrong = GENERATE(false, true);
+  DynamicGraph g;
+  Tensor x = g->input("x", f32, {4, 5});
+  Tensor part = apply(wrong ? kLateView : kSlice, {x}, {1, 4, 1, 0, 4, 1}, Site(std::source_location::current()));
+  Tensor sums = sum(x, 1);
+  g->output("part", part);
+  g->output("turned", transpose(x));
+  g->output("same", x);
+  g->output("sums", sums);
+  g->output("again", sums);
+  g->output("wide", expand(reshape(sums, {4, 1}), {4, 3}));
+  const Verified run = verify(g, verified(GENERATE(Sizes::free, Sizes::baked)));
+  if (!wrong) return check_all_right(run);
+  CHECK(run.verdicts.size() == 6);
+  int found = 0;
+  for (const StepVerdict& verdict : run.verdicts) found += verdict.kind != Kind::right;
+  CHECK(found == 1);
+  CHECK_THAT(std::string(run.status.message()), ContainsSubstring("is wrong: map f32[4,5] -> f32[3,4]"));
+}
+
 // A copy of x by its kernel; by its reference nothing that a result could be compared with.
 inline constexpr OpDef kUnjudged = {
     .name = "unjudged",

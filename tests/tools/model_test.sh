@@ -31,6 +31,10 @@ grep -q '"traceEvents"' "$TEST_TMPDIR/trace.json" || { echo "FAILED: no trace"; 
 # What is written is read again: a softmax of a softmax.
 expect 0 "y.npy" run "$softmax" --output-dir "$out"
 expect 0 "right" run "$softmax" --input "x=$out/y.npy" --check
+expect 2 "--runs 0: at least one run" run "$softmax" --runs 0
+expect 1 "y.npy cannot be made: " run "$softmax" --output-dir "$out/y.npy"
+expect 1 "cannot be made: " run "$softmax" --output-dir "$out/y.npy/further"
+expect 0 "best of 3" run "$softmax" --runs 3
 expect 2 'no input "z"' run "$softmax" --input "z=$out/y.npy"
 expect 2 "NAME=VALUE" run "$softmax" --input x
 expect 1 "No such file" run "$data/none.onnx"

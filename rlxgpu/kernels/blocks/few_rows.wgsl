@@ -44,7 +44,7 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) l
   var own : array<f32, kSums>;
   for (var k = lane * 4u; k < kK; k += kLanes * 4u) {
     let at = k / kElements * kBytes;
-    var xs : array<vec4f, kM>;
+    var xs : array<vec4f, kM>;  // all of it is written before it is read
     for (var m = 0u; m < kM; m++) {
       let i = m * kK + k;
       xs[m] = vec4f(x_at(i), x_at(i + 1u), x_at(i + 2u), x_at(i + 3u));

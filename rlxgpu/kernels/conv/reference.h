@@ -3,6 +3,7 @@
 #define RLXGPU_KERNELS_CONV_REFERENCE_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "rlxgpu/kernels/conv/window.h"
 #include "rlxgpu/reference/call.h"
@@ -16,21 +17,31 @@ inline void conv_reference(reference::Call& call) {
   const SlidingWindow window = SlidingWindow::from(call.attrs.subspan(1));
   const int64_t groups = call.attr(0), m = w.shape[0] / groups, c = w.shape[1];
   const int64_t in = x.shape.count(2, x.shape.rank()), out = y.shape.count(2, y.shape.rank());
-  for (int64_t i = 0; i < y.count(); ++i) {
-    const int64_t channel = i / out % w.shape[0], image = i / out / w.shape[0];
-    double sum = 0;
-    uint64_t wrapped = 0;  // integers: the low 32 bits are exact, however large the sum
-    reference::each_tap(window, x.shape, y.shape, i % out, [&](int64_t k, int64_t at) {
-      for (int64_t j = 0; j < c; ++j) {
-        const double left = x[((image * groups + channel / m) * c + j) * in + at],
-                     right = w[(channel * c + j) * window.taps() + k];
-        sum += left * right;
-        if (is_integer(y.dtype))
-          wrapped +=
-              static_cast<uint64_t>(static_cast<int64_t>(left)) * static_cast<uint64_t>(static_cast<int64_t>(right));
+  struct Tap {
+    int64_t k, at;
+  };
+  for (int64_t o = 0; o < out; ++o) {
+    std::vector<Tap> taps;
+    reference::each_tap(window, x.shape, y.shape, o, [&](int64_t k, int64_t at) { taps.push_back({k, at}); });
+    for (int64_t row = 0; row < y.shape[0] * w.shape[0]; ++row) {
+      const int64_t channel = row % w.shape[0], image = row / w.shape[0];
+      const double* const pixels = x.data.data() + (image * groups + channel / m) * c * in;
+      const double* const weights = w.data.data() + channel * c * window.taps();
+      double sum = 0;
+      uint64_t wrapped = 0;  // integers: the low 32 bits are exact, however large the sum
+      for (const Tap& tap : taps) {
+        for (int64_t j = 0; j < c; ++j) {
+          const double left = pixels[j * in + tap.at], right = weights[j * window.taps() + tap.k];
+          if (is_integer(y.dtype)) {
+            wrapped +=
+                static_cast<uint64_t>(static_cast<int64_t>(left)) * static_cast<uint64_t>(static_cast<int64_t>(right));
+          } else {
+            sum += left * right;
+          }
+        }
       }
-    });
-    y[i] = is_integer(y.dtype) ? static_cast<double>(wrapped & 0xffffffffu) : sum;
+      y[row * out + o] = is_integer(y.dtype) ? static_cast<double>(wrapped & 0xffffffffu) : sum;
+    }
   }
 }
 

@@ -57,7 +57,7 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) l
   var sums : array<f32, kTile>;
   var squares : array<f32, kTile>;  // of b's elements, for cosine
   for (var first = 0u; first < kN; first += kTile) {
-    for (var j = 0u; j < kTile; j++) {  // declared inside the loop they were seen to keep their sums, on both drivers
+    for (var j = 0u; j < kTile; j++) {  // not by their declaration: docs/drivers.md, Tint
       sums[j] = 0.0f;
       squares[j] = 0.0f;
     }

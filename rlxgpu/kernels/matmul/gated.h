@@ -7,7 +7,9 @@
 #ifndef RLXGPU_KERNELS_MATMUL_GATED_H_
 #define RLXGPU_KERNELS_MATMUL_GATED_H_
 
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "rlxgpu/compile/emit.h"
 #include "rlxgpu/graph/builder.h"
@@ -38,14 +40,18 @@ constexpr void gated_matmul_infer(Infer& infer) {
 inline void gated_matmul_reference(reference::Call& call) {
   const reference::Array &x = call.operand(0), &gate = call.operand(1), &up = call.operand(2);
   const int64_t k = gate.shape[0], n = gate.shape[1];
-  for (int64_t i = 0; i < call.result().count(); ++i) {
-    double sum = 0, other = 0;
+  for (int64_t row = 0; row < (n == 0 ? 0 : call.result().count() / n); ++row) {
+    std::vector<double> sums(static_cast<size_t>(n)), others(static_cast<size_t>(n));
     for (int64_t j = 0; j < k; ++j) {
-      const double v = x[i / n * k + j];
-      sum += v * gate[j * n + i % n];
-      other += v * up[j * n + i % n];
+      const double v = x[row * k + j];
+      for (int64_t col = 0; col < n; ++col) {
+        sums[static_cast<size_t>(col)] += v * gate[j * n + col];
+        others[static_cast<size_t>(col)] += v * up[j * n + col];
+      }
     }
-    call.result()[i] = activated(static_cast<Activation>(call.attr(0)), sum) * other;
+    for (int64_t col = 0; col < n; ++col)
+      call.result()[row * n + col] = activated(static_cast<Activation>(call.attr(0)), sums[static_cast<size_t>(col)]) *
+                                     others[static_cast<size_t>(col)];
   }
 }
 

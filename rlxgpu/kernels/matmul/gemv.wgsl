@@ -171,7 +171,7 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) l
   var sums : array<Sum, kVectors * kEach>;
   var k = first;
   for (; k + kStep <= last; k += kStep) {
-    var xs : Vectors;
+    var xs : Vectors;  // all of it is written before it is read
     for (var v = 0u; v < kVectors * kFours; v++) {
       xs[v] = x_some(x0 + v / kFours * kXVector + (k + v % kFours * 4u) * kXK, 4u);
     }

@@ -172,10 +172,13 @@ inline void reference(reference::Call& call) {
   const reference::Array &x = call.operand(0), &w = call.operand(1), &expert = call.operand(2);
   reference::Array& y = call.result();
   const int64_t k = x.shape[1], n = w.shape[2];
-  for (int64_t i = 0; i < y.count(); ++i) {
-    const double e = expert[i / n];
+  for (int64_t row = 0; row < x.shape[0]; ++row) {
+    const double e = expert[row];
     if (e < 0 || e >= static_cast<double>(w.shape[0])) continue;  // zero
-    for (int64_t j = 0; j < k; ++j) y[i] += x[i / n * k + j] * w[(static_cast<int64_t>(e) * k + j) * n + i % n];
+    for (int64_t j = 0; j < k; ++j) {
+      const double left = x[row * k + j];
+      for (int64_t col = 0; col < n; ++col) y[row * n + col] += left * w[(static_cast<int64_t>(e) * k + j) * n + col];
+    }
   }
 }
 

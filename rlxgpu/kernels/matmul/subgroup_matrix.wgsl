@@ -156,7 +156,7 @@ alias Sums = array<array<Sum, kEachN>, kEachM>;
 // row, col: where the subgroup's part begins in the tiles.
 fn multiply(row : u32, col : u32, sums : ptr<function, Sums>) {
   for (var k = 0u; k < kTileK; k += kFragK) {
-    var right : array<Right, kEachN>;
+    var right : array<Right, kEachN>;  // all of it is written before it is read
     for (var j = 0u; j < kEachN; j++) {
       right[j] = subgroupMatrixLoad<Right, col_major>(&tile_b, (col + j * kFragN) * kRow + k / kPer, kRow);
     }

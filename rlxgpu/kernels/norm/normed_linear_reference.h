@@ -49,14 +49,17 @@ inline void normed_linear_reference(reference::Call& call) {
                        (attrs.shift < 0 ? 0 : call.operand(attrs.shift)[i]));
       if (attrs.keep) call.result(1)[row * k + i] = normal.back();
     }
+    std::vector<double> sums(static_cast<size_t>(n)), ups(static_cast<size_t>(n));
+    for (int64_t j = 0; j < n && attrs.bias >= 0; ++j) sums[static_cast<size_t>(j)] = call.operand(attrs.bias)[j];
+    for (int64_t i = 0; i < k; ++i) {
+      const double v = normal[static_cast<size_t>(i)];
+      for (int64_t j = 0; j < n; ++j) sums[static_cast<size_t>(j)] += v * w[i * n + j];
+      for (int64_t j = 0; j < n && attrs.up >= 0; ++j)
+        ups[static_cast<size_t>(j)] += v * call.operand(attrs.up)[i * n + j];
+    }
     for (int64_t j = 0; j < n; ++j) {
-      double sum = attrs.bias < 0 ? 0 : call.operand(attrs.bias)[j], up = 0;
-      for (int64_t i = 0; i < k; ++i) {
-        sum += normal[static_cast<size_t>(i)] * w[i * n + j];
-        if (attrs.up >= 0) up += normal[static_cast<size_t>(i)] * call.operand(attrs.up)[i * n + j];
-      }
-      sum = activated(attrs.activation, sum);
-      call.result()[row * n + j] = attrs.up >= 0 ? sum * up : sum;
+      const double sum = activated(attrs.activation, sums[static_cast<size_t>(j)]);
+      call.result()[row * n + j] = attrs.up >= 0 ? sum * ups[static_cast<size_t>(j)] : sum;
     }
   }
 }

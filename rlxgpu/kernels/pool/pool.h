@@ -167,12 +167,15 @@ constexpr void max_unpool_emit(Emit& e) {
   const FoldedGrid grid = fold_grid(ceil_div(y.count(), 64), e.target().max_groups);
   Dispatch dispatch = e.dispatch(kUnpoolFile);
   dispatch.type("Acc", register_of(e.call().operand(0).dtype))
-      .number("kKernel0", window.kernel[0])
-      .number("kKernel1", window.kernel[1])
-      .number("kKernel2", window.kernel[2])
+      .number("kSpan0", window.span(0))
+      .number("kSpan1", window.span(1))
+      .number("kSpan2", window.span(2))
       .number("kStride0", window.stride[0])
       .number("kStride1", window.stride[1])
       .number("kStride2", window.stride[2])
+      .number("kDilation0", window.dilation[0])
+      .number("kDilation1", window.dilation[1])
+      .number("kDilation2", window.dilation[2])
       .number("kBefore0", window.before[0])
       .number("kBefore1", window.before[1])
       .number("kBefore2", window.before[2])
@@ -251,11 +254,12 @@ constexpr Tensor lp_pool(Tensor x, float p, const PoolOptions& options, Site sit
 }
 
 // Values at their indices, as max_pool_indices gives them for a tensor with these spatial extents and the same options;
-// zero elsewhere. An index outside its window is ignored.
+// zero elsewhere. An index outside its window is ignored; of several that name one element the last counts.
 constexpr Tensor max_unpool(Tensor values, Tensor indices, const IntList& extents, const PoolOptions& options,
                             Site site = std::source_location::current()) {
   Vec<int64_t> attrs;
-  window_of({options.kernel, options.strides, {}, options.before, options.after}, values.shape().rank() - 2)
+  window_of({options.kernel, options.strides, options.dilations, options.before, options.after},
+            values.shape().rank() - 2)
       .append_to(attrs);
   for (const int64_t extent : extents.span()) attrs.push_back(extent);
   return apply(kMaxUnpool, {values, indices}, {attrs.data(), attrs.size()}, site);

@@ -58,10 +58,15 @@ inline void pool_reference(reference::Call& call) {
 }
 
 inline void max_unpool_reference(reference::Call& call) {
+  const reference::Array &x = call.operand(0), &indices = call.operand(1);
   reference::Array& y = call.result();
-  for (int64_t i = 0; i < call.operand(0).count(); ++i) {
-    const auto at = static_cast<int64_t>(call.operand(1)[i]);
-    if (at >= 0 && at < y.count()) y[at] = call.operand(0)[i];
+  const SlidingWindow window = SlidingWindow::from(call.attrs);
+  const int64_t in = y.shape.count(2, y.shape.rank()), out = x.shape.count(2, x.shape.rank());
+  for (int64_t i = 0; i < x.count(); ++i) {
+    reference::each_tap(window, y.shape, x.shape, i % out, [&](int64_t, int64_t tap) {
+      const int64_t at = i / out * in + tap;
+      if (static_cast<int64_t>(indices[i]) == at) y[at] = x[i];
+    });
   }
 }
 

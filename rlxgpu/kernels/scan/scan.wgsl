@@ -52,7 +52,7 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
   let start = (row / kInner) * (kCols * kInner) + row % kInner;
   var carry = identity();
   for (var first = 0u; first < cols(); first += kLanes * kEach) {
-    var each : array<Acc, kEach>;  // combined up to and with each of the lane's columns
+    var each : array<Acc, kEach>;  // up to and with each of the lane's columns; written before it is read
     var total = identity();
     for (var j = 0u; j < kEach; j++) {
       let step = first + lane * kEach + j;
