@@ -112,7 +112,7 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) l
   var sums : array<f32, kEach>;
   var ups : array<f32, kEach>;
   for (var s = lane; s < kK / 32u; s += kLanes) {
-    var xs : Xs;
+    var xs : Xs;  // all of it is written before it is read
     for (var i = 0u; i < 8u; i++) { xs[i] = x_load4(row * kK + s * 32u + i * 4u); }
     let a = (xs[0] + xs[1]) + (xs[2] + xs[3]);
     let b = (xs[4] + xs[5]) + (xs[6] + xs[7]);
