@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What ./dev gpus report and ./dev gpus check say about the kernels that compilers of GPUs have seen.
 
-report.py table|check FOLDER GPU...    FOLDER/GPU.jsonl has a line of JSON for each kernel (report.cc)
+report.py table|check|record FOLDER GPU...    FOLDER/GPU.jsonl has a line of JSON for each kernel (report.cc)
 
 `table` writes FOLDER/report.json and FOLDER/report.svg besides, a map of all kernels on all GPUs.
 """
@@ -91,7 +91,40 @@ def table(folder, gpus):
     return 0
 
 
+RECORDED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded.tsv")
+WORSE = 1.05  # than what is recorded: a fault
+
+
+def cost_of(row):
+    """What must not grow: what is kept in memory, and instructions for each product of the hottest loop."""
+    loop = hottest(row)
+    products = loop["products"] + 128 * loop["matrix"]
+    return row["spills"] + row["scratch"], loop["slots"] / products if products else 0
+
+
+def recorded():
+    if not os.path.exists(RECORDED):
+        return {}
+    with open(RECORDED, encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split("\t") for line in file if not line.startswith("#")]
+    return {(gpu, name): (int(kept), float(cost)) for gpu, name, kept, cost in rows}
+
+
+def faults_of(row, known):
+    if "error" in row:
+        return ["does not compile: " + row["error"]]
+    kept, cost = cost_of(row)
+    allowed, before = known or (0, 0)
+    faults = []
+    if kept > allowed:
+        faults.append(f"{row['spills']} spills and {row['scratch']} bytes of scratch, {allowed} in all are recorded")
+    if before and cost > WORSE * before:
+        faults.append(f"{cost:.2f} slots a product, {before:.2f} are recorded")
+    return faults
+
+
 def check(folder, gpus):
+    known = recorded()
     wrong = 0
     for gpu in gpus:
         rows = rows_of(folder, gpu)
@@ -99,21 +132,32 @@ def check(folder, gpus):
             print(f"{gpu}: nothing was compiled")
             wrong += 1
         for row in rows:
-            faults = []
-            if "error" in row:
-                faults.append("does not compile: " + row["error"])
-            else:
-                if row["spills"]:
-                    faults.append(f"{row['spills']} spills")
-                if row["scratch"]:
-                    faults.append(f"{row['scratch']} bytes of scratch")
+            faults = faults_of(row, known.get((gpu, name_of(row))))
             for fault in faults:
                 print(f"{gpu}: {name_of(row)}: {fault}")
             wrong += bool(faults)
         print(f"{gpu}: {len(rows)} kernels", file=sys.stderr)
-    print(f"{wrong} kernels are not as they should be" if wrong else "all kernels compile, none spills")
+    if wrong:
+        print(f"{wrong} kernels are worse than recorded; if that is meant, `./dev gpus record` writes what is now")
     return wrong > 0
 
 
+def record(folder, gpus):
+    """Replaces what is recorded of these GPUs. Kernels of one name in one case count together: the worst."""
+    known = {key: value for key, value in recorded().items() if key[0] not in gpus}
+    for gpu in gpus:
+        for row in rows_of(folder, gpu):
+            if "error" in row:
+                print(f"{gpu}: {name_of(row)}: {row['error']}", file=sys.stderr)
+                continue
+            key = gpu, name_of(row)
+            known[key] = tuple(map(max, known.get(key, (0, 0)), cost_of(row)))
+    with open(RECORDED, "w", encoding="utf-8") as file:
+        file.write("# By ./dev gpus record: GPU, kernel, registers and bytes kept in memory, slots a product. Mesa 26.1.6.\n")
+        for (gpu, name), (kept, cost) in sorted(known.items()):
+            file.write(f"{gpu}\t{name}\t{kept}\t{cost:.3f}\n")
+    return 0
+
+
 if __name__ == "__main__":
-    sys.exit({"table": table, "check": check}[sys.argv[1]](sys.argv[2], sys.argv[3:]))
+    sys.exit({"table": table, "check": check, "record": record}[sys.argv[1]](sys.argv[2], sys.argv[3:]))
