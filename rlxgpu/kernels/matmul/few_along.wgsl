@@ -108,7 +108,7 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) l
     }
   }
   for (var v = 0u; v < kVectors; v++) {
-    var folded : vec4f;
+    var folded = vec4f();  // a value: drivers may keep that of the turn before
     for (var e = 0u; e < kEach; e++) {
       let sum = sums[v * kEach + e];
       folded[e] = (sum.x + sum.y) + (sum.z + sum.w);

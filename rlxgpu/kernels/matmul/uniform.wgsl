@@ -57,7 +57,7 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(subgroup_id) id : u32,
   for (var m = 0u; m < kRows; m++) { from_a[m] = (a_begin(batch) + min(row + m, kM - 1u) * kARow) / kBlock; }
   var from_b = (b_begin(batch) + min(column, kN - 4u)) / 4u;
   for (var run = 0u; run < products() / kBlock; run++) {
-    var left : array<array<vec4f, 4>, kRows>;
+    var left = array<array<vec4f, 4>, kRows>();
     for (var m = 0u; m < kRows; m++) {
       for (var q = 0u; q < 4u; q++) { left[m][q] = a_vector4((from_a[m] + run) * 4u + q); }
     }
