@@ -144,11 +144,12 @@ TEST_CASE("matmul with run-time extents", "[matmul][gpu]") {
 
 TEST_CASE("a matrix times a few vectors", "[matmul][gpu]") {
   const Device device = device_or_skip();
-  const char* variant = GENERATE("gemv", "packed_split");
+  const char* variant = GENERATE("gemv", "packed_split", "few");
   const DType dtype = GENERATE(f32, f16, bf16);
   const auto [vectors, lines, k] = GENERATE(
       table<int64_t, int64_t, int64_t>({{1, 301, 1021}, {1, 40, 1024}, {2, 45, 200}, {3, 40, 128}, {16, 301, 132}}));
   if (dtype == bf16 && vectors != 1 && vectors != 3) return;  // as f16, but for how elements are unpacked
+  if (std::string_view(variant) == "few" && (vectors > 8 || k % 4 != 0)) return;  // not for them
   CAPTURE(variant, name_of(dtype), vectors, lines, k);
   const auto build = [&, vectors = vectors, lines = lines, k = k](Builder& g) {
     Tensor w = g.param("w", dtype, {lines, k}), wt = g.param("wt", dtype, {k, lines});
@@ -163,6 +164,53 @@ TEST_CASE("a matrix times a few vectors", "[matmul][gpu]") {
   const double rounded = 4 * 4 * std::sqrt(static_cast<double>(k)) * epsilon_of(dtype);
   check_agrees(device, build,
                {.bound = dot_bound(dtype, k, 4.0) + Bound{rounded, 0}, .choices = {{"matmul", variant}}});
+}
+
+TEST_CASE("the variant \"few\" with other numbers of lines, slices and splits", "[matmul][gpu]") {
+  const Device device = device_or_skip();
+  const char* variant = GENERATE("few", "few{side=2,slices=8,unroll=1,splits=4}", "few{step=4,each=1,side=8,slices=16}",
+                                 "few{step=4,side=16,slices=4,unroll=2,splits=2}", "few{slices=64,side=1,unroll=4}");
+  const DType dtype = GENERATE(f32, f16);
+  const int64_t vectors = GENERATE(1, 8);
+  CAPTURE(variant, name_of(dtype), vectors);
+  const int64_t lines = 44, k = 200;  // no whole workgroups, no whole turns
+  const auto build = [&](Builder& g) {
+    const Tensor x = g.input("x", dtype, {2, vectors, k}), w = g.input("w", dtype, {lines, k});
+    g.output("along", matmul(x, transpose(w)));
+    g.output("across", matmul(x, g.input("wt", dtype, {2, k, lines})));
+    g.output("lines_of_a", matmul(w, transpose(g.input("z", dtype, {vectors, k}))));
+  };
+  const Choice choices[] = {{"matmul", variant}};
+  Builder builder;
+  build(builder);
+  CompileOptions options;
+  options.choices = choices;
+  const Program program = compile(builder.graph(), device.target(), options);
+  REQUIRE(program.error.empty());
+  int few = 0;
+  for (const Step& step : program.steps)
+    few += view_of(program, device.target()).name(step.label).find("/few") != std::string_view::npos;
+  CHECK(few >= 2);  // not every parameter goes with every layout
+  check_agrees(device, build, {.bound = dot_bound(dtype, k, 4.0), .choices = {{"matmul", variant}}});
+}
+
+TEST_CASE("the variant \"uniform\"", "[matmul][gpu]") {
+  const Device device = device_or_skip();
+  if (!device.target().subgroup_size_control) SKIP("subgroups have no size that can be asked for");
+  const char* variant = GENERATE("uniform", "uniform{stack=1}", "uniform{stack=4}");
+  const DType dtype = GENERATE(f32, f16);
+  CAPTURE(variant, name_of(dtype));
+  // No whole blocks; a single row and run; a batch that shares b, read from within a larger tensor.
+  const auto build = [&](Builder& g) {
+    const Tensor bias = g.param("bias", dtype, {68});
+    g.output("ragged", relu(matmul(g.input("a", dtype, {45, 48}), g.param("b", dtype, {48, 68})) + bias));
+    g.output("row", matmul(g.input("c", dtype, {1, 16}), g.param("d", dtype, {16, 4})));
+    const Tensor rows = slice(g.input("e", dtype, {2, 20, 64}), {0, 3, 16}, {2, 16, 64});
+    g.output("batch", matmul(rows, g.param("f", dtype, {48, 36})));
+  };
+  check_agrees(
+      device, build,
+      {.bound = dot_bound(dtype, 48, 4.0) + Bound{2 * 64 * epsilon_of(dtype), 0}, .choices = {{"matmul", variant}}});
 }
 
 TEST_CASE("matmul sums beyond the range of f16, and the same bits every time", "[matmul][gpu]") {

@@ -27,6 +27,7 @@
 //   //#buffer a                            likewise, and  fn a_load(i : u32) -> Elem:  the element at place i of the
 //   @group(0) @binding(0) var<storage, read> a : array<f32>;    buffer, whatever its type. Or a_load4 (-> vec4) or
 //   fn a_load(i : u32) -> f32 { return a[i]; }                  a_load8 (-> mat2x4), from a multiple of 4 or 8 on
+//                                          or a_vector4 or a_vector8, from the i-th four or eight on
 //   //#end
 //   //#place a_begin                       replaced by code that returns the place of element i of a view
 //   fn a_begin(i : u32) -> u32 { return i * 4096u; }

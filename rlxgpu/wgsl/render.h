@@ -123,7 +123,7 @@ class KernelRenderer {
     } else if (piece.kind == KernelFile::Kind::raw) {
       raw(file_.text_of(piece), use->binding);
     } else if (piece.kind == KernelFile::Kind::buffer) {
-      buffer(file_.name(piece.name).text, *use);
+      buffer(file_.name(piece.name).text, *use, file_.text_of(piece).find("_vector") != std::string_view::npos);
     } else if (piece.kind == KernelFile::Kind::place) {
       place_in_view(file_.name(piece.name).text, values()[static_cast<size_t>(use->value)]);
     } else if (piece.kind == KernelFile::Kind::input) {
@@ -154,15 +154,17 @@ class KernelRenderer {
     out_ << "  return " << at << ";\n}\n";
   }
 
-  // The buffer's declaration and the function that loads one, four or eight elements of it.
-  constexpr void buffer(std::string_view name, const SlotUse& use) {
+  // The buffer's declaration and the function that loads one, four or eight elements of it; `vectors`: it is told which
+  // four or eight, instead of the place of the first.
+  constexpr void buffer(std::string_view name, const SlotUse& use, bool vectors) {
     const DType dtype = bindings()[static_cast<size_t>(use.binding)].dtype;
     const std::string_view elem = wgsl_of(register_of(dtype));
     const int width = use.width < 0 ? -use.width : use.width;
     const int lanes = per_word(dtype), words = width / lanes;  // loaded at once
     out_ << "@group(0) @binding(" << use.binding << ") var<storage, read> " << name << " : array<";
     if (words > 1) out_ << "vec" << words << '<';
-    out_ << (lanes > 1 || use.width < 0 ? "u32" : elem) << (words > 1 ? ">>;\n" : ">;\n") << "fn " << name << "_load";
+    out_ << (lanes > 1 || use.width < 0 ? "u32" : elem) << (words > 1 ? ">>;\n" : ">;\n") << "fn " << name
+         << (vectors ? "_vector" : "_load");
     if (width == 1) {
       out_ << "(i : u32) -> " << elem << " { return ";
       if (lanes == 1) {
@@ -174,7 +176,9 @@ class KernelRenderer {
     }
     out_ << width << "(i : u32) -> " << (width == 4 ? "vec4<" : "mat2x4<") << elem << "> {\n  let words = ";
     if (use.width > 0) {
-      out_ << name << "[i / " << width << "u];\n  return ";
+      out_ << name << "[i";
+      if (!vectors) out_ << " / " << width << 'u';
+      out_ << "];\n  return ";
     } else {
       out_ << "part" << 32 / lanes << '(' << name << "[i / 4u], " << name << "[i / 4u + 1u], i % 4u);\n  return ";
     }

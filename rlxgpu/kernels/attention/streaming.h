@@ -177,7 +177,9 @@ constexpr bool has_room(const AttentionSizes& sizes, const Tiling& t) {
 }
 constexpr Tiling tiling_of(const AttentionSizes& sizes, const Target& target) {
   const int64_t lanes = target.adapter_class == AdapterClass::software ? 8 : 64;
-  int64_t rows = power_of_two_above(sizes.rows()) < 16 ? power_of_two_above(sizes.rows()) : 16;
+  // Of 16 rows Intel's GPUs keep some in memory (bmg, heads of 128: 64 registers).
+  const int64_t most = target.vendor == Vendor::intel ? 8 : 16;
+  int64_t rows = power_of_two_above(sizes.rows()) < most ? power_of_two_above(sizes.rows()) : most;
   while (rows > 1 && !has_room(sizes, tiling_of(sizes, lanes, rows))) rows /= 2;
   return tiling_of(sizes, lanes, rows);
 }

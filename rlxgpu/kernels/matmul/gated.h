@@ -144,7 +144,9 @@ constexpr bool gated_matmul_packed_prefers(const Call& call, const Target& targe
   return target.adapter_class == AdapterClass::software && gated_matmul_packed_accepts(call, target);
 }
 
-constexpr void gated_matmul_tiled_defaults(const Call& call, const Target&, Parameters& p) {
+// Half as many rows for Intel's GPUs, whose registers do not hold the sums of two matrices (bmg: 89 in memory).
+constexpr void gated_matmul_tiled_defaults(const Call& call, const Target& target, Parameters& p) {
+  if (target.vendor == Vendor::intel) p.fill("rows_each", each_of(gated_internal::sizes_of(call).m, 16, 2));
   tiled_defaults(gated_internal::sizes_of(call), p);
 }
 constexpr bool gated_matmul_tiled_valid(const Call&, const Target& target, const Parameters& p) {

@@ -13,6 +13,7 @@
 #include "rlxgpu/compile/grid.h"
 #include "rlxgpu/graph/builder.h"
 #include "rlxgpu/kernels/matmul/dot4.h"
+#include "rlxgpu/kernels/matmul/few.h"
 #include "rlxgpu/kernels/matmul/gemv.h"
 #include "rlxgpu/kernels/matmul/layout.h"
 #include "rlxgpu/kernels/matmul/packed.h"
@@ -20,6 +21,7 @@
 #include "rlxgpu/kernels/matmul/reference.h"
 #include "rlxgpu/kernels/matmul/subgroup_matrix.h"
 #include "rlxgpu/kernels/matmul/tiled_8x8.h"
+#include "rlxgpu/kernels/matmul/uniform.h"
 
 namespace rlxgpu::core {
 
@@ -157,6 +159,11 @@ inline constexpr Variant kMatmulVariants[] = {
      .emit = matmul_gemv_emit,
      .prefers = matmul_gemv_prefers,
      .parameters = {gemv::kParameters, gemv::defaults, gemv::valid}},
+    {.name = "few",
+     .accepts = matmul_few_accepts,
+     .emit = matmul_few_emit,
+     .prefers = matmul_few_prefers,
+     .parameters = {few::kParameters, few::defaults, few::valid}},
     {.name = "packed_split",
      .accepts = matmul_packed_split_accepts,
      .emit = matmul_packed_emit,
@@ -172,6 +179,11 @@ inline constexpr Variant kMatmulVariants[] = {
      .emit = matmul_rows_emit,
      .prefers = matmul_has_many_elements,
      .parameters = {kMatmulRowsParameters, matmul_rows_defaults}},
+    {.name = "uniform",
+     .accepts = matmul_uniform_accepts,
+     .emit = matmul_uniform_emit,
+     .prefers = matmul_uniform_prefers,
+     .parameters = {uniform::kParameters, uniform::defaults, uniform::valid}},
     {.name = "tiled_8x8",
      .accepts = matmul_tiled_8x8_accepts,
      .emit = matmul_tiled_8x8_emit,
