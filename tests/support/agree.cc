@@ -80,8 +80,7 @@ bool takes_choices(const Graph& graph, const Target& target, const CompileOption
   for (const Choice& choice : options.choices) {
     bool taken = program.steps.empty();  // nothing to compute
     for (const Step& step : program.steps) {
-      const std::string_view label = view_of(program, target).name(step.label);
-      taken = taken || (label.starts_with(choice.op) && label.ends_with("/" + std::string(choice.variant)));
+      taken = taken || fits(view_of(program, target).name(step.spec), choice);
     }
     if (!taken) return false;
   }
@@ -159,8 +158,8 @@ void check_case(const Device& device, const DynamicGraph& graph, const Agreement
   const bool forces = !agreement.choices.empty();
   if (forces) REQUIRE((device_takes || narrow_takes));  // else other variants would be tested
   // A variant that not every device takes runs wherever it is taken: the case's own adapter may be another one.
-  const bool all = adapter == Adapter::other || (asked != nullptr && std::string_view(asked) == "1") ||
-                   (forces && !narrow_takes);
+  const bool all =
+      adapter == Adapter::other || (asked != nullptr && std::string_view(asked) == "1") || (forces && !narrow_takes);
   for (Way way : ways_of(hash, adapter, forces, all)) {
     if (way.for_any && !narrow_takes) {
       if (!way.forced || all) continue;
