@@ -336,10 +336,15 @@ class Tuner {
     return best;
   }
 
-  // Values of parameters, of every variant that is at most half as slow again as the best: from its defaults on one
-  // parameter after another goes up or down as long as that makes it faster.
+  // Values of parameters, of the best variant that has some and of those at most half as slow again as the best: from
+  // its defaults on one parameter after another goes up or down as long as that makes it faster.
   absl::Status search(const Candidate& candidate, TunedChoice& choice, Expected& expected) {
-    const double bound = 1.5 * best_of(choice);
+    double bound = std::numeric_limits<double>::infinity();  // the best that has parameters, at least
+    for (const auto& [variant, defaults] : candidate.parameters) {
+      const auto found = choice.microseconds.find(variant);
+      if (found != choice.microseconds.end() && found->second >= 0) bound = std::min(bound, found->second);
+    }
+    bound = std::max(bound, 1.5 * best_of(choice));
     int points = 0;
     for (const auto& [variant, defaults] : candidate.parameters) {
       const auto found = choice.microseconds.find(variant);
@@ -359,9 +364,9 @@ class Tuner {
               name << variant;
               append_parameters(name, next);
               const std::string text(name.view());
-              ++points;
               if (absl::Status lost = measure_one(candidate, text, choice, expected); !lost.ok()) return lost;
               const auto measured = choice.microseconds.find(text);
+              points += measured != choice.microseconds.end();
               if (measured == choice.microseconds.end() || measured->second < 0 || measured->second >= 0.98 * time)
                 break;
               at = next, time = measured->second, improved = true;
