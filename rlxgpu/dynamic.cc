@@ -34,13 +34,15 @@ Result<Session> start_session(const Device& device, const Graph& graph, const Dy
   say_choices(device, graph, view_of(program, target), compile_options.choices, options.engine.label);
   EngineOptions engine = options.engine;
   if (verified) engine.checker = make_verifier(device, target, std::move(origin), view_of(program, target));
-  const RenderedProgram rendered = options.sizes == Sizes::free ? render_free(std::move(program), target)
-                                                                : render(std::move(program), target);
+  const RenderedProgram rendered =
+      options.sizes == Sizes::free ? render_free(std::move(program), target) : render(std::move(program), target);
   return Session::create(device, rendered.view(), rendered.texts(), engine);
 }
 
-Result<Session> start_session(const Device& device, const Graph& graph, const EngineOptions& options) {
+Result<Session> start_session(const Device& device, const Graph& graph, const EngineOptions& options,
+                              std::span<const Choice> choices) {
   DynamicOptions dynamic;
+  dynamic.compile.choices = choices;
   dynamic.engine = options;
   dynamic.sizes = Sizes::baked;  // as the constant is
   return start_session(device, graph, dynamic);

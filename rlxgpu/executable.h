@@ -7,8 +7,8 @@
 //   Result<std::vector<float>> y = mlp.get<"y">();       // or absl::StatusOr<std::vector<float>>
 //
 // run() submits and returns; get() waits. An error of set() fails the next run, its Run and every get() until a run has
-// gone well; an error of the constructor fails all of them: nothing is lost by not looking. For a graph that is only known at run
-// time see dynamic.h. Thread-compatible; objects may be destroyed in any order.
+// gone well; an error of the constructor fails all of them: nothing is lost by not looking. For a graph that is only
+// known at run time see dynamic.h. Thread-compatible; objects may be destroyed in any order.
 //
 // Executable<Mlp> uses all that the device offers, what the tuner found on it (tuner.h) and what switches force
 // (docs/switches.md). Executable<Mlp, kPortable> is the compiler's program itself, WGSL and all: the same kernels on
@@ -28,6 +28,7 @@
 
 #include "rlxgpu/base/fixed_string.h"
 #include "rlxgpu/compile/freeze.h"
+#include "rlxgpu/compile/typed_steps.h"
 #include "rlxgpu/runtime/creation.h"
 #include "rlxgpu/runtime/device_tensor.h"
 #include "rlxgpu/runtime/element_types.h"
@@ -39,7 +40,8 @@ namespace internal {
 
 // Plans the graph for the device and makes a session of it. Compiled once, in dynamic.cc: files that only run graphs
 // do not hold the passes.
-Result<Session> start_session(const Device& device, const Graph& graph, const EngineOptions& options);
+Result<Session> start_session(const Device& device, const Graph& graph, const EngineOptions& options,
+                              std::span<const Choice> choices = {});
 
 }  // namespace internal
 
@@ -50,30 +52,34 @@ inline constexpr PlannedForDevice kThisDevice;
 namespace internal {
 
 // The program that the compiler makes: for the given target, or for every device.
-template <typename G, const auto& kPlan>
-struct ConstantOf {
-  static constexpr bool kPlansForDevice = false;
-  using Type = Frozen<G, kPlan>;
-};
-template <typename G, const auto& kPlan>
-  requires std::same_as<decltype(kPlan), const PlannedForDevice&>
-struct ConstantOf<G, kPlan> {
-  static constexpr bool kPlansForDevice = true;
-  using Type = Frozen<G, kPortable>;
-};
+template <const auto& kPlan, auto... kChoices>
+constexpr const auto& plan_of() {
+  if constexpr (std::same_as<decltype(kPlan), const PlannedForDevice&>) {
+    return plan_of<kPortable, kChoices...>();
+  } else if constexpr (sizeof...(kChoices) == 0) {
+    return kPlan;
+  } else {
+    return kPlanWith<kPlan, kChoices...>;
+  }
+}
 
 }  // namespace internal
 
-// G has `static constexpr void build(Builder&)`. kPlan is kThisDevice or a Target.
-template <typename G, const auto& kPlan = kThisDevice>
+// G has `static constexpr void build(Builder&)`. kPlan is kThisDevice or a Target. kChoices: kernel variants and values
+// of their parameters for all calls that take them, such as choose<"matmul/tiled{rows_each=2}">; where the compiler
+// plans, one that no call takes does not compile.
+template <typename G, const auto& kPlan = kThisDevice, auto... kChoices>
 class Executable {
-  static constexpr bool kPlansForDevice = internal::ConstantOf<G, kPlan>::kPlansForDevice;
-  using Constant = typename internal::ConstantOf<G, kPlan>::Type;
+  static constexpr bool kPlansForDevice = std::same_as<decltype(kPlan), const PlannedForDevice&>;
+  using Constant = Frozen<G, internal::plan_of<kPlan, kChoices...>()>;
 
  public:
+  // The steps of `program` as types: see compile/typed_steps.h. A std::tuple to std::tuple_size and std::tuple_element.
+  using Steps = StepTuple<Constant>;
+
   // The compiler's program: for the target, or for every device. The compiler makes it where it is asked for: of an
-  // executable that plans for its device, only here. Names, types and shapes of inputs and outputs are those of the program
-  // that runs.
+  // executable that plans for its device, only here. Names, types and shapes of inputs and outputs are those of the
+  // program that runs.
   static constexpr const ProgramView& program = Constant::view;
 
   explicit Executable(const Device& device, const EngineOptions& options = {}) : Executable(start(device, options)) {}
@@ -87,17 +93,24 @@ class Executable {
 
   // Elements of an input, a weight or a state; the value of a scalar or a run-time extent.
   template <FixedString kName, typename Container>
-    requires requires(const Container& c) { std::data(c); std::size(c); }
+    requires requires(const Container& c) {
+      std::data(c);
+      std::size(c);
+    }
   void set(const Container& elements) {
     constexpr NamedTensor kTensor = named<kName>();
     if constexpr (kTensor.found) {  // else named() has said what is wrong
       using T = internal::ElementOfContainer<Container>;
       constexpr TensorType kType = kTensor.type;
       static_assert(kTensor.kind != NodeKind::op, "this name is an output: it is not set");
-      static_assert(internal::storable(internal::storage_of<T>(), kType.dtype), "the graph holds another element type under this name");
-      static_assert(internal::kFixedSize<Container> < 0 || kType.shape.dynamic() || internal::kFixedSize<Container> == kType.shape.count(),
+      static_assert(internal::storable(internal::storage_of<T>(), kType.dtype),
+                    "the graph holds another element type under this name");
+      static_assert(internal::kFixedSize<Container> < 0 || kType.shape.dynamic() ||
+                        internal::kFixedSize<Container> == kType.shape.count(),
                     "the graph holds another number of elements under this name");
-      if (broken_.ok()) session_.keep_error(session_.set(find(kName.view()), kType.dtype, static_cast<int64_t>(std::size(elements)), std::data(elements)));
+      if (broken_.ok())
+        session_.keep_error(session_.set(find(kName.view()), kType.dtype, static_cast<int64_t>(std::size(elements)),
+                                         std::data(elements)));
     }
   }
   // set<"x">({1.0f, 2.0f})
@@ -109,11 +122,12 @@ class Executable {
     requires std::is_arithmetic_v<Number>
   void set(Number value) {
     static_assert(!kIsRight || find_scalar<G>(kName.view()).found, "the graph has no scalar or extent of this name");
-    if (broken_.ok()) session_.keep_error(session_.set_scalar(session_.find_scalar(kName.view()), static_cast<double>(value)));
+    if (broken_.ok())
+      session_.keep_error(session_.set_scalar(session_.find_scalar(kName.view()), static_cast<double>(value)));
   }
 
-  // From now on the input, output, weight or state is this memory, which has its type and its shape (run-time extents at
-  // their largest): nothing is copied. See Engine::bind for what may be bound where.
+  // From now on the input, output, weight or state is this memory, which has its type and its shape (run-time extents
+  // at their largest): nothing is copied. See Engine::bind for what may be bound where.
   template <FixedString kName>
   void bind(const DeviceTensor& tensor) {
     if constexpr (named<kName>().found) {  // else named() has said what is wrong
@@ -144,9 +158,13 @@ class Executable {
   };
 
   // Submits one run and returns. Several may be in flight.
-  TypedRun run(const RunOptions& options = {}) { return TypedRun(broken_.ok() ? session_.run(options) : internal::failed_run(broken_, options)); }
+  TypedRun run(const RunOptions& options = {}) {
+    return TypedRun(broken_.ok() ? session_.run(options) : internal::failed_run(broken_, options));
+  }
   // Records one run into an encoder of the caller's: see Engine::encode.
-  Status encode(const wgpu::CommandEncoder& encoder) { return broken_.ok() ? session_.engine().encode(encoder) : broken_; }
+  Status encode(const wgpu::CommandEncoder& encoder) {
+    return broken_.ok() ? session_.engine().encode(encoder) : broken_;
+  }
 
   // Waits for the last run and copies a tensor out: an output, or what a state or weight holds now.
   template <FixedString kName>
@@ -192,7 +210,8 @@ class Executable {
   static Result<Session> start(const Device& device, const EngineOptions& options) {
     static_assert(internal::CheckGraph<G>::kDone);  // what is wrong with the graph is said here
     if constexpr (kPlansForDevice) {
-      return internal::start_session(device, internal::trace<G>(), options);
+      const std::array<Choice, sizeof...(kChoices)> choices = {kChoices.choice()...};
+      return internal::start_session(device, internal::trace<G>(), options, choices);
     } else {
       return load(device, options, std::make_index_sequence<program.kernels.specs.size()>());
     }
@@ -201,7 +220,7 @@ class Executable {
   static Result<Session> load(const Device& device, const EngineOptions& options, std::index_sequence<kIndex...>) {
     internal::note_constant_program();
     std::array<std::string, sizeof...(kIndex)> texts;
-    (KernelText<G, kPlan, static_cast<int>(kIndex)>::append_to(texts[kIndex]), ...);
+    (Constant::template Text<static_cast<int>(kIndex)>::append_to(texts[kIndex]), ...);
     const std::array<std::string_view, sizeof...(kIndex)> views = {std::string_view(texts[kIndex])...};
     return Session::create(device, Constant::loaded, views, options);
   }

@@ -157,21 +157,28 @@ TEST_CASE("kernels for matrix units that no adapter here has are valid", "[matmu
   CHECK(validity(desktop, f16, false) == "the units are not used");
 }
 
-TEST_CASE("matrix units are never the first guess", "[matmul]") {
-  Target target;
-  target.shader_f16 = target.subgroups = target.subgroup_size_control = true;
-  target.subgroup_min = 8, target.subgroup_max = 64;
-  target.matrix[target.matrix_count++] = {f16, f32, 16, 16, 16};
-  for (const AdapterClass adapter : {AdapterClass::software, AdapterClass::discrete, AdapterClass::unknown}) {
+TEST_CASE("matrix units are the first guess for f16 on GPUs, and nowhere else", "[matmul]") {
+  const auto uses_units = [](AdapterClass adapter, DType dtype, int64_t rows) {
+    Target target;
     target.adapter_class = adapter;
+    target.shader_f16 = target.subgroups = target.subgroup_size_control = true;
+    target.subgroup_min = 8, target.subgroup_max = 64;
+    target.matrix[target.matrix_count++] = {f16, f32, 16, 16, 16};
+    target.matrix[target.matrix_count++] = {f32, f32, 8, 8, 8};
     Builder g;
-    g.output("y", matmul(g.input("a", f16, {256, 256}), g.input("b", f16, {256, 256})));
+    g.output("y", matmul(g.input("a", dtype, {rows, 256}), g.input("b", dtype, {256, 256})));
     const Program program = compiled(g.graph(), {}, target);
     REQUIRE_FALSE(program.steps.empty());
-    for (const Step& step : program.steps) {
-      CHECK(view_of(program, target).name(step.label).find("subgroup_matrix") == std::string_view::npos);
-    }
+    return view_of(program, target).name(program.steps[program.steps.size() - 1].spec).find("subgroup_matrix") !=
+           std::string_view::npos;
+  };
+  for (const AdapterClass adapter : {AdapterClass::discrete, AdapterClass::integrated}) {
+    CHECK(uses_units(adapter, f16, 256));
+    CHECK_FALSE(uses_units(adapter, f32, 256));
+    CHECK_FALSE(uses_units(adapter, f16, 4));
   }
+  for (const AdapterClass adapter : {AdapterClass::software, AdapterClass::unknown})
+    CHECK_FALSE(uses_units(adapter, f16, 256));
 }
 
 }  // namespace

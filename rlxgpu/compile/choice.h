@@ -13,6 +13,7 @@
 #include <span>
 #include <string_view>
 
+#include "rlxgpu/base/fixed_string.h"
 #include "rlxgpu/base/text.h"
 #include "rlxgpu/base/vec.h"
 #include "rlxgpu/graph/builder.h"
@@ -24,6 +25,43 @@ namespace rlxgpu::core {
 struct Choice {
   std::string_view op, variant;
 };
+
+// The same as a template argument: Executable<G, kRdna3, choose<"matmul/tiled_8x8{tile_k=8}">>.
+template <size_t kSize>
+struct ChoiceText {
+  FixedString<kSize> text;
+  constexpr Choice choice() const {
+    const std::string_view all = text.view();
+    const size_t slash = all.find('/');
+    if (slash == std::string_view::npos) return {all, {}};
+    return {all.substr(0, slash), all.substr(slash + 1)};
+  }
+};
+template <FixedString kText>
+inline constexpr ChoiceText<kText.size()> choose{kText};
+
+// Whether a step was made as a choice wants it; `spec`: its Step::spec.
+constexpr bool fits(std::string_view spec, const Choice& choice) {
+  const VariantName made(spec), wanted(choice.variant);
+  if (made.name.size() != choice.op.size() + 1 + wanted.name.size() || !made.name.starts_with(choice.op) ||
+      !made.name.ends_with(wanted.name))
+    return false;
+  std::string_view rest = wanted.parameters;
+  while (!rest.empty()) {
+    const size_t comma = rest.find(','), size = comma == std::string_view::npos ? rest.size() : comma;
+    const std::string_view item = rest.substr(0, size);
+    rest.remove_prefix(size == rest.size() ? size : size + 1);
+    bool found = false;
+    for (size_t at = made.parameters.find(item); at != std::string_view::npos && !found;
+         at = made.parameters.find(item, at + 1)) {
+      const size_t end = at + item.size();
+      found =
+          (at == 0 || made.parameters[at - 1] == ',') && (end == made.parameters.size() || made.parameters[end] == ',');
+    }
+    if (!found) return false;
+  }
+  return true;
+}
 
 struct Chooser {
   // `accepted`: the variants that accept the call, one at least: the preferred one, then the others in the op's order.
@@ -92,5 +130,9 @@ constexpr Suspect suspect_of(const Call& call, const Variant& variant) {
 }
 
 }  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::choose;
+}  // namespace rlxgpu
 
 #endif  // RLXGPU_COMPILE_CHOICE_H_

@@ -139,6 +139,11 @@ constexpr void emit_best_variant(Lowering& lowering, const VariantChoice& choice
   if (!internal::complete_defaults(lowering, call, chosen)) return;
   if (choice.suspects != nullptr && chosen.variant->probe != nullptr)
     choice.suspects->push_back(suspect_of(call, *chosen.variant));
+  Text& names = lowering.program().names;
+  const auto first = static_cast<int32_t>(names.size());
+  names << call.op->name << '/' << chosen.variant->name;
+  append_parameters(names, Parameters(chosen.variant->parameters.list, chosen.parameters));
+  lowering.set_spec({first, static_cast<int32_t>(names.size()) - first});
   Emit emit(lowering, call, anchor, root, *chosen.variant, chosen.parameters);
   chosen.variant->emit(emit);
 }

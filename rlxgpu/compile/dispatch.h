@@ -211,6 +211,7 @@ class Dispatch : DispatchValues {
 
 constexpr void Dispatch::grid(int64_t x, int64_t y, int64_t z, int32_t grid_scalar) {
   step_.grid_scalar = grid_scalar;
+  if (node_ >= 0) step_.spec = lowering_.spec();
   Program& program = lowering_.program();
   spec_.values.count = static_cast<int32_t>(pools_.values.size()) - spec_.values.first;
   spec_.slots.count = static_cast<int32_t>(pools_.slots.size()) - spec_.slots.first;
@@ -271,7 +272,8 @@ constexpr void Dispatch::finish_step() {
   }
   for (const LocalValue& value : slice(span_of(pools_.values), spec_.values)) {
     if (value.kind != LocalValue::Kind::map) continue;
-    if (value.op->view == nullptr && !value.op->reads_elsewhere) step_.flops += static_cast<double>(value.shape.count());
+    if (value.op->view == nullptr && !value.op->reads_elsewhere)
+      step_.flops += static_cast<double>(value.shape.count());
     if (named < 4) program.names << (named > 0 ? "+" : "") << value.op->name;
     ++named;
   }

@@ -4,8 +4,9 @@
 //   static_assert(Frozen<Mlp, kPortable>::view.steps.size() == 2);
 //
 // In two stages, graph and program. A constant cannot keep heap memory, so each needs its sizes before its
-// contents: the graph is traced twice; the program is made once into arrays of likely sizes, then copied. A graph with an
-// error does not compile: the error's text is in the message. So is the way out where a compiler's limits do not suffice.
+// contents: the graph is traced twice; the program is made once into arrays of likely sizes, then copied. A graph with
+// an error does not compile: the error's text is in the message. So is the way out where a compiler's limits do not
+// suffice.
 #ifndef RLXGPU_COMPILE_FREEZE_H_
 #define RLXGPU_COMPILE_FREEZE_H_
 
@@ -19,24 +20,46 @@
 
 namespace rlxgpu::core {
 
+// A target with choices (choice.h): what a constant program is planned for, as a target alone is.
+template <size_t kCount>
+struct PlanWith {
+  Target target;
+  Choice choices[kCount];
+};
+template <const Target& kTarget, auto... kChoices>
+inline constexpr PlanWith<sizeof...(kChoices)> kPlanWith{kTarget, {kChoices.choice()...}};
+
+constexpr const Target& target_of(const Target& target) { return target; }
+constexpr std::span<const Choice> choices_of(const Target&) { return {}; }
+template <size_t kCount>
+constexpr const Target& target_of(const PlanWith<kCount>& plan) {
+  return plan.target;
+}
+template <size_t kCount>
+constexpr std::span<const Choice> choices_of(const PlanWith<kCount>& plan) {
+  return {plan.choices, kCount};
+}
+
 struct ProgramSizes {
   size_t buffers = 0, tensors = 0, ports = 0, scalars = 0, steps = 0, bindings = 0, step_immediates = 0, words = 0;
   size_t specs = 0, values = 0, operands = 0, attrs = 0, slots = 0, params = 0, binding_types = 0, immediates = 0;
   size_t names = 0, error = 0;
 
   constexpr bool fit(const ProgramSizes& most) const {
-    return buffers <= most.buffers && tensors <= most.tensors && ports <= most.ports && scalars <= most.scalars && steps <= most.steps &&
-           bindings <= most.bindings && step_immediates <= most.step_immediates && words <= most.words && specs <= most.specs &&
-           values <= most.values && operands <= most.operands && attrs <= most.attrs && slots <= most.slots && params <= most.params &&
-           binding_types <= most.binding_types && immediates <= most.immediates && names <= most.names;
+    return buffers <= most.buffers && tensors <= most.tensors && ports <= most.ports && scalars <= most.scalars &&
+           steps <= most.steps && bindings <= most.bindings && step_immediates <= most.step_immediates &&
+           words <= most.words && specs <= most.specs && values <= most.values && operands <= most.operands &&
+           attrs <= most.attrs && slots <= most.slots && params <= most.params && binding_types <= most.binding_types &&
+           immediates <= most.immediates && names <= most.names;
   }
 };
 
 constexpr ProgramSizes sizes_of(const Program& p) {
   const SpecPools& k = p.kernels;
-  return {p.buffers.size(),  p.tensors.size(),  p.ports.size(),    p.scalars.size(), p.steps.size(),  p.bindings.size(),
-          p.step_immediates.size(), p.words.size(), k.specs.size(), k.values.size(), k.operands.size(), k.attrs.size(),
-          k.slots.size(),    k.params.size(),   k.bindings.size(), k.immediates.size(), p.names.size(), p.error.size()};
+  return {p.buffers.size(),    p.tensors.size(),         p.ports.size(), p.scalars.size(), p.steps.size(),
+          p.bindings.size(),   p.step_immediates.size(), p.words.size(), k.specs.size(),   k.values.size(),
+          k.operands.size(),   k.attrs.size(),           k.slots.size(), k.params.size(),  k.bindings.size(),
+          k.immediates.size(), p.names.size(),           p.error.size()};
 }
 
 // What runtime/ needs of a program of at most these sizes. Apart from the kernels' specifications, which point to ops:
@@ -104,9 +127,10 @@ struct FrozenProgram : FrozenSteps<kMost> {
   }
 
  private:
-  constexpr void fill(const BufferDecl* b, const TensorDecl* t, const Port* p, const ScalarDecl* c, const Step* s, const StepBinding* sb,
-                      const int32_t* si, const uint32_t* w, const KernelSpec* ks, const LocalValue* v, const int32_t* o,
-                      const int64_t* a, const SlotUse* su, const ParamUse* pu, const BindingType* bt, const DType* im, const char* n) {
+  constexpr void fill(const BufferDecl* b, const TensorDecl* t, const Port* p, const ScalarDecl* c, const Step* s,
+                      const StepBinding* sb, const int32_t* si, const uint32_t* w, const KernelSpec* ks,
+                      const LocalValue* v, const int32_t* o, const int64_t* a, const SlotUse* su, const ParamUse* pu,
+                      const BindingType* bt, const DType* im, const char* n) {
     const ProgramSizes& sizes = this->sizes;
     this->buffers.fill(b, sizes.buffers), this->tensors.fill(t, sizes.tensors), this->ports.fill(p, sizes.ports);
     this->scalars.fill(c, sizes.scalars), this->steps.fill(s, sizes.steps), this->bindings.fill(sb, sizes.bindings);
@@ -122,7 +146,8 @@ namespace internal {
 
 #ifdef __clang__
 inline constexpr std::string_view kTooLarge =
-    "the graph takes more steps than clang allows for a constant: compile with -fconstexpr-steps=100000000, or build it at run "
+    "the graph takes more steps than clang allows for a constant: compile with -fconstexpr-steps=100000000, or build "
+    "it at run "
     "time, as a DynamicGraph";
 #else
 inline constexpr std::string_view kTooLarge =
@@ -143,56 +168,84 @@ constexpr bool let_compiler_explain() {
   return true;
 }
 
-template <typename G>
-constexpr Program build_program(const Target& target) {
+template <typename G, typename Plan>
+constexpr Program build_program(const Plan& plan) {
   CompileOptions options;
   options.simplify = false;  // it is already
   options.check = false;     // checked by tests: it would be a third of the work
-  return compile(kFrozenGraph<G>.thaw(), target, options);
+  options.choices = choices_of(plan);
+  Program program = compile(kFrozenGraph<G>.thaw(), target_of(plan), options);
+  for (const Choice& choice : options.choices) {
+    bool taken = !program.error.empty();
+    for (const Step& step : program.steps) {
+      const std::string_view names = program.names.view();
+      taken = taken ||
+              fits(names.substr(static_cast<size_t>(step.spec.first), static_cast<size_t>(step.spec.count)), choice);
+    }
+    if (!taken)
+      program.error << choice.op << '/' << choice.variant
+                    << " is chosen, but no call of the graph takes it on this target";
+  }
+  return program;
 }
 
 // Sizes that the program of a graph seldom exceeds, so that it need not be made twice.
 constexpr ProgramSizes likely_sizes(const GraphSizes& g) {
   const size_t n = g.nodes;
-  return {n + 8,  n + 32, n + 8, g.scalars, n + 16, 4 * n + 32, g.scalars * 4 + 16, g.words + n + 64, n / 8 + 24, n / 4 + 160,
-          n / 4 + 160, n / 4 + 320, n / 8 + 96, n / 4 + 480, n / 8 + 128, 16, g.names + n + 1024, 0};
+  return {n + 8,
+          n + 32,
+          n + 8,
+          g.scalars,
+          n + 16,
+          4 * n + 32,
+          g.scalars * 4 + 16,
+          g.words + n + 64,
+          n / 8 + 24,
+          n / 4 + 160,
+          n / 4 + 160,
+          n / 4 + 320,
+          n / 8 + 96,
+          n / 4 + 480,
+          n / 8 + 128,
+          16,
+          g.names + 4 * n + 2048,
+          0};
 }
 
-template <typename G, const Target& kTarget>
-inline constexpr FrozenProgram<likely_sizes(kTracedSizes<G>)> kLikelyProgram{build_program<G>(kTarget)};
+template <typename G, const auto& kPlan>
+inline constexpr FrozenProgram<likely_sizes(kTracedSizes<G>)> kLikelyProgram{build_program<G>(kPlan)};
 
 // What a compiler prints of a constant that takes too many steps is long: of a large graph we find out first.
-template <typename G, const Target& kTarget>
-concept HasProgram = kTracedSizes<G>.nodes <= 100 || requires {
-  typename std::bool_constant<(build_program<G>(kTarget).steps.size() >= 0)>;
-};
+template <typename G, const auto& kPlan>
+concept HasProgram = kTracedSizes<G>.nodes <= 100 ||
+                     requires { typename std::bool_constant<(build_program<G>(kPlan).steps.size() >= 0)>; };
 
 // A program, or the error of the graph or of the program.
-template <typename G, const Target& kTarget>
+template <typename G, const auto& kPlan>
 constexpr ProgramSizes program_sizes() {
   if constexpr (!kIsTraced<G>) {
     return {.error = 1};
   } else if constexpr (kTracedSizes<G>.error != 0) {
     return {.error = kTracedSizes<G>.error};
-  } else if constexpr (!HasProgram<G, kTarget>) {
+  } else if constexpr (!HasProgram<G, kPlan>) {
     return {.error = kTooLarge.size()};
   } else {
-    return kLikelyProgram<G, kTarget>.sizes;
+    return kLikelyProgram<G, kPlan>.sizes;
   }
 }
-template <typename G, const Target& kTarget>
-inline constexpr ProgramSizes kProgramSizes = program_sizes<G, kTarget>();
+template <typename G, const auto& kPlan>
+inline constexpr ProgramSizes kProgramSizes = program_sizes<G, kPlan>();
 
 // The program in arrays of its own sizes.
-template <typename G, const Target& kTarget>
-constexpr FrozenProgram<kProgramSizes<G, kTarget>> freeze_program() {
-  using Exact = FrozenProgram<kProgramSizes<G, kTarget>>;
-  if constexpr (kProgramSizes<G, kTarget>.error != 0) {
+template <typename G, const auto& kPlan>
+constexpr FrozenProgram<kProgramSizes<G, kPlan>> freeze_program() {
+  using Exact = FrozenProgram<kProgramSizes<G, kPlan>>;
+  if constexpr (kProgramSizes<G, kPlan>.error != 0) {
     return Exact(Program());
-  } else if constexpr (kProgramSizes<G, kTarget>.fit(likely_sizes(kTracedSizes<G>))) {
-    return Exact(kLikelyProgram<G, kTarget>);
+  } else if constexpr (kProgramSizes<G, kPlan>.fit(likely_sizes(kTracedSizes<G>))) {
+    return Exact(kLikelyProgram<G, kPlan>);
   } else {
-    return Exact(build_program<G>(kTarget));
+    return Exact(build_program<G>(kPlan));
   }
 }
 
@@ -209,15 +262,15 @@ constexpr auto graph_error_text() {
   }
 }
 // That of its program; nothing if the graph has one, which is said once.
-template <typename G, const Target& kTarget>
+template <typename G, const auto& kPlan>
 constexpr auto program_error_text() {
-  constexpr size_t kSize = kProgramSizes<G, kTarget>.error;
+  constexpr size_t kSize = kProgramSizes<G, kPlan>.error;
   if constexpr (!kIsTraced<G> || kTracedSizes<G>.error != 0 || kSize == 0) {
     return FixedString<0>();
-  } else if constexpr (!HasProgram<G, kTarget>) {
+  } else if constexpr (!HasProgram<G, kPlan>) {
     return FixedString<kSize>(kTooLarge);
   } else {
-    return FixedString<kSize>(build_program<G>(kTarget).error.view());
+    return FixedString<kSize>(build_program<G>(kPlan).error.view());
   }
 }
 
@@ -237,9 +290,9 @@ struct CheckGraph {
   static_assert(kIsRight, graph_error_text<G>());
   static constexpr bool kDone = let_compiler_explain<G>();
 };
-template <typename G, const Target& kTarget, bool kIsRight = program_error_text<G, kTarget>().size() == 0>
+template <typename G, const auto& kPlan, bool kIsRight = program_error_text<G, kPlan>().size() == 0>
 struct CheckProgram {
-  static_assert(kIsRight, program_error_text<G, kTarget>());
+  static_assert(kIsRight, program_error_text<G, kPlan>());
   static constexpr bool kDone = true;
 };
 #pragma GCC diagnostic pop
@@ -249,36 +302,41 @@ struct CheckGraph {
   static_assert(sizeof(GraphError<graph_error_text<G>()>) > 0);
   static constexpr bool kDone = let_compiler_explain<G>();
 };
-template <typename G, const Target& kTarget>
+template <typename G, const auto& kPlan>
 struct CheckProgram {
-  static_assert(sizeof(GraphError<program_error_text<G, kTarget>()>) > 0);
+  static_assert(sizeof(GraphError<program_error_text<G, kPlan>()>) > 0);
   static constexpr bool kDone = true;
 };
 #endif
 
 }  // namespace internal
 
-template <typename G, const Target& kTarget = kPortable>
+template <typename G, const auto& kPlan, int kKernel>
+struct KernelText;
+
+template <typename G, const auto& kPlan = kPortable>
 struct Frozen {
-  static constexpr const ProgramSizes& sizes = internal::kProgramSizes<G, kTarget>;
+  static constexpr const ProgramSizes& sizes = internal::kProgramSizes<G, kPlan>;
   static_assert(internal::CheckGraph<G>::kDone);
-  static_assert(internal::CheckProgram<G, kTarget>::kDone);
-  static constexpr FrozenProgram<sizes> program = internal::freeze_program<G, kTarget>();
-  static constexpr ProgramView view = program.view(kTarget);
+  static_assert(internal::CheckProgram<G, kPlan>::kDone);
+  static constexpr FrozenProgram<sizes> program = internal::freeze_program<G, kPlan>();
+  static constexpr ProgramView view = program.view(target_of(kPlan));
   // What is loaded on a device: the same without the kernels' specifications.
   static constexpr FrozenSteps<sizes> steps = program;
-  static constexpr ProgramView loaded = steps.view(kTarget);
+  template <int kKernel>
+  using Text = KernelText<G, kPlan, kKernel>;
+  static constexpr ProgramView loaded = steps.view(target_of(kPlan));
 };
 
 // The WGSL of kernel k of a frozen program: constants, put together by append_to().
-template <typename G, const Target& kTarget, int kKernel>
+template <typename G, const auto& kPlan, int kKernel>
 struct KernelText {
   struct Sizes {
     size_t pieces = 0, written = 0;
   };
   static constexpr Pieces render() {
     Pieces pieces;
-    render_kernel(Frozen<G, kTarget>::view.kernels, kKernel, pieces);
+    render_kernel(Frozen<G, kPlan>::view.kernels, kKernel, pieces);
     return pieces;
   }
   static constexpr Sizes sizes = [] {

@@ -130,6 +130,10 @@ class Lowering {
     return {first, static_cast<int32_t>(name.size())};
   }
 
+  // "op/variant{...}" of the dispatches that follow.
+  constexpr void set_spec(Range spec) { spec_ = spec; }
+  constexpr Range spec() const { return spec_; }
+
   template <typename... Parts>
   constexpr void fail(const Parts&... parts) {
     if (program_.error.empty()) ((program_.error << parts), ...);
@@ -144,6 +148,7 @@ class Lowering {
   Vec<int32_t> memory_of_;    // by value
   Vec<int32_t> tables_;       // those of memory_
   Vec<int32_t> first_steps_;  // by kernel
+  Range spec_;
   bool dispatch_open_ = false;
 };
 

@@ -67,10 +67,11 @@ struct Step {
   // When not -1: only ceil(grid[0] * value / most) groups of the x axis are needed, where value is this
   // scalar's (a run-time extent). Running all of them is right, too.
   int32_t grid_scalar = -1;
-  Range bindings;    // of Program::bindings
-  Range immediates;  // of Program::step_immediates: scalar indices; one 32-bit word each, in this order
-  Range label;       // of names: "op/dtype/variant"
-  uint32_t line = 0;  // where the user wrote the op (Site); loaders number a model's nodes by it
+  Range bindings;               // of Program::bindings
+  Range immediates;             // of Program::step_immediates: scalar indices; one 32-bit word each, in this order
+  Range label;                  // of names: "op/dtype/variant"
+  Range spec = {};              // of names: "op/variant{parameter=value,...}", all parameters; empty: maps and copies
+  uint32_t line = 0;            // where the user wrote the op (Site); loaders number a model's nodes by it
   double flops = 0, bytes = 0;  // what the algorithm needs
 };
 
@@ -82,7 +83,7 @@ struct Program {
   Vec<Step> steps;
   Vec<StepBinding> bindings;
   Vec<int32_t> step_immediates;
-  Vec<uint32_t> words;            // of constant buffers, at their tensors' offsets
+  Vec<uint32_t> words;  // of constant buffers, at their tensors' offsets
   SpecPools kernels;
   Text names;
   Text error;  // "" or what went wrong

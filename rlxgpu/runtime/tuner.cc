@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <map>
 #include <set>
 #include <span>
 
@@ -33,12 +34,14 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 
 // Takes the named variant, and writes down what it was asked.
 struct Recorder {
-  std::string wanted;                 // "": the first
-  std::string call;                   // the first one asked for
-  std::vector<std::string> accepted;  // of that call, the preferred one first
-  std::vector<Suspect> suspects;      // those of them that need a proof
+  std::string wanted;                                 // "": the first
+  std::string call;                                   // the first one asked for
+  std::vector<std::string> accepted;                  // of that call, the preferred one first
+  std::vector<Suspect> suspects;                      // those of them that need a proof
+  const Target* target = nullptr;                     // when not null, for which parameters are written down
+  std::map<std::string, Parameters> parameters = {};  // of those variants that have some: their defaults
 
-  static int choose(void* context, const Call& call, std::span<const Variant* const> accepted, ParameterValues&) {
+  static int choose(void* context, const Call& call, std::span<const Variant* const> accepted, ParameterValues& given) {
     Recorder& self = *static_cast<Recorder*>(context);
     if (self.call.empty()) {
       Text line;
@@ -46,11 +49,21 @@ struct Recorder {
       self.call = line.view();
       for (const Variant* const variant : accepted) {
         self.accepted.emplace_back(variant->name);
+        ParameterValues values;
+        if (self.target != nullptr && !variant->parameters.list.empty() &&
+            complete_parameters(*variant, call, *self.target, values)) {
+          self.parameters.emplace(variant->name, Parameters(variant->parameters.list, values));
+        }
         if (variant->probe != nullptr) self.suspects.push_back(suspect_of(call, *variant));
       }
     }
+    const VariantName wanted(self.wanted);
     for (size_t i = 0; i < accepted.size(); ++i) {
-      if (accepted[i]->name == self.wanted) return static_cast<int>(i);
+      if (accepted[i]->name != wanted.name) continue;
+      Parameters p(accepted[i]->parameters.list);
+      Text unknown;
+      if (parse_parameters(wanted.name, wanted.parameters, p, unknown)) given = p.values();
+      return static_cast<int>(i);
     }
     return -1;
   }
@@ -60,8 +73,10 @@ struct Recorder {
 struct Candidate {
   Graph graph;
   std::string call;
+  std::string_view op;
   std::vector<std::string> variants;
-  reference::OpError error;  // of its kernel op
+  std::map<std::string, Parameters> parameters;  // of variants that have some: their defaults for the call
+  reference::OpError error;                      // of its kernel op
 };
 
 std::vector<Candidate> find_candidates(const Device& device, const Graph& graph) {
@@ -72,17 +87,23 @@ std::vector<Candidate> find_candidates(const Device& device, const Graph& graph)
   std::set<std::string> seen;
   for (size_t n = 0; n < simple.nodes.size(); ++n) {
     if (!fusion.root[n] || fusion.anchor[n] < 0) continue;
-    if (simple.node(fusion.anchor[n]).op->variants.size() < 2) continue;
+    const OpDef& op = *simple.node(fusion.anchor[n]).op;
+    if (op.variants.size() < 2 && op.variants[0].parameters.list.empty()) continue;
     Candidate candidate;
     candidate.graph = extract_group(simple, fusion, static_cast<int32_t>(n));
     Recorder recorder;
+    recorder.target = &target;
     const Program program =
         compile(candidate.graph, target, {.simplify = false, .chooser = {Recorder::choose, &recorder}});
     for (const Suspect& suspect : recorder.suspects) {
       if (!is_trusted(device, target, suspect)) std::erase(recorder.accepted, suspect.variant);
     }
-    if (!program.error.empty() || recorder.accepted.size() < 2 || !seen.insert(recorder.call).second) continue;
+    const bool has_choice =
+        recorder.accepted.size() > 1 || (recorder.accepted.size() == 1 && !recorder.parameters.empty());
+    if (!program.error.empty() || !has_choice || !seen.insert(recorder.call).second) continue;
     candidate.call = recorder.call;
+    candidate.op = op.name;
+    candidate.parameters = recorder.parameters;
     candidate.variants = recorder.accepted;
     candidate.error = reference::kernel_error(call_of(simple, simple.node(fusion.anchor[n])));
     found.push_back(std::move(candidate));
@@ -119,6 +140,12 @@ class Trial {
     const RenderedProgram rendered =
         render(compile(candidate.graph, target, {.simplify = false, .chooser = {Recorder::choose, &recorder}}), target);
     if (!rendered.program.error.empty()) return absl::InvalidArgumentError(rendered.program.error.view());
+    if (!VariantName(variant).parameters.empty()) {
+      bool taken = false;
+      for (const Step& step : rendered.program.steps)
+        taken = taken || fits(rendered.view().name(step.spec), {candidate.op, variant});
+      if (!taken) return absl::FailedPreconditionError("these values are not for this call");
+    }
     const ProgramView view = rendered.view();
     absl::StatusOr<Engine> engine =
         Engine::create(device, view, rendered.texts(), {.label = absl::StrCat("tuning ", variant)});
@@ -214,6 +241,7 @@ class Tuner {
     total_ = static_cast<int>(candidates.size());
     for (const Candidate& candidate : candidates) {
       TuneReport::Item item = {candidate.call, candidate.variants.front(), {}};
+      if (!options_.again) item.choice = begun_before(candidate.call);
       const absl::Status status = measure(candidate, item.choice);
       if (absl::IsDeadlineExceeded(status)) {
         report.complete = false;
@@ -231,11 +259,18 @@ class Tuner {
   // Measured before, with the variants that there are now.
   static bool is_known(const AdapterTuning& adapter, const Candidate& candidate) {
     const auto found = adapter.choices.find(candidate.call);
-    if (found == adapter.choices.end()) return false;
+    if (found == adapter.choices.end() || !found->second.finished) return false;
     const TunedChoice& choice = found->second;
-    return choice.microseconds.size() == candidate.variants.size() &&
-           std::all_of(candidate.variants.begin(), candidate.variants.end(),
+    return std::all_of(candidate.variants.begin(), candidate.variants.end(),
                        [&](const std::string& variant) { return choice.microseconds.count(variant) != 0; });
+  }
+  // What a tuning that was stopped left of a call.
+  TunedChoice begun_before(const std::string& call) const {
+    const TuningData data = file_.load();
+    const auto adapter = data.adapters.find(device_.label());
+    if (adapter == data.adapters.end()) return {};
+    const auto found = adapter->second.choices.find(call);
+    return found == adapter->second.choices.end() || found->second.finished ? TunedChoice() : found->second;
   }
 
   void say(std::string_view call, std::string_view variant) const {
@@ -249,20 +284,13 @@ class Tuner {
     std::vector<std::string> order = candidate.variants;
     std::rotate(order.begin(), order.end() - 1, order.end());  // the simplest first: the others must agree with it
     Expected expected;
-    double best = std::numeric_limits<double>::infinity();
+    choice.finished = false;
     for (const std::string& variant : order) {
       if (time_is_over()) return absl::DeadlineExceededError("no time left");
-      say(candidate.call, variant);
-      absl::StatusOr<double> seconds = try_variant(candidate, variant, best, expected);
-      if (absl::Status lost = state_.loss_status(); !lost.ok()) return lost;
-      choice.microseconds[variant] = seconds.ok() ? 1e6 * *seconds : -1;
-      if (!seconds.ok()) {
-        if (state_.log)
-          state_.log(absl::StrCat(candidate.call, ": ", variant, " is not used: ", seconds.status().message()));
-        continue;
-      }
-      if (*seconds < best) best = *seconds, choice.variant = variant;
+      if (absl::Status lost = measure_one(candidate, variant, choice, expected); !lost.ok()) return lost;
     }
+    if (absl::Status lost = search(candidate, choice, expected); !lost.ok()) return lost;
+    choice.finished = true;
     const std::string& by_default = candidate.variants.front();
     if (choice.variant.empty()) choice.variant = order.front();  // none works: nothing to choose
     if (choice.variant == by_default || choice.microseconds[by_default] < 0) return absl::OkStatus();
@@ -272,6 +300,89 @@ class Tuner {
       state_.log(absl::StrCat(candidate.call, ": not compared in turns: ", compared.message()));
     if (choice.microseconds[choice.variant] >= 0.97 * choice.microseconds[by_default]) choice.variant = by_default;
     return absl::OkStatus();
+  }
+
+  // What the simplest variant gives, and what it gives when its operands are shaken by rounding, as often as needed.
+  struct Expected {
+    std::string variant;
+    std::vector<reference::Array> exact;
+    std::vector<std::vector<reference::Array>> samples;  // by output
+  };
+
+  // Measures a variant, or a set of its parameters, unless that is known, and keeps what was found. Fails when the
+  // device is lost.
+  absl::Status measure_one(const Candidate& candidate, const std::string& variant, TunedChoice& choice,
+                           Expected& expected) {
+    const bool is_simplest = variant == candidate.variants.back();  // what others are compared with
+    const auto known = choice.microseconds.find(variant);
+    if (known != choice.microseconds.end() && !is_simplest) return absl::OkStatus();
+    say(candidate.call, variant);
+    absl::StatusOr<double> seconds = try_variant(candidate, variant, best_of(choice) * 1e-6, expected);
+    if (absl::Status lost = state_.loss_status(); !lost.ok()) return lost;
+    if (absl::IsFailedPrecondition(seconds.status())) return absl::OkStatus();  // not for this call: as if not named
+    choice.microseconds[variant] = seconds.ok() ? 1e6 * *seconds : -1;
+    if (!seconds.ok() && state_.log)
+      state_.log(absl::StrCat(candidate.call, ": ", variant, " is not used: ", seconds.status().message()));
+    if (seconds.ok() && (choice.variant.empty() || 1e6 * *seconds <= best_of(choice))) choice.variant = variant;
+    if (!choice.variant.empty()) store(candidate.call, choice).IgnoreError();  // so that nothing is lost: see keep()
+    return absl::OkStatus();
+  }
+  // The least time of a choice, in microseconds.
+  static double best_of(const TunedChoice& choice) {
+    double best = std::numeric_limits<double>::infinity();
+    for (const auto& [variant, microseconds] : choice.microseconds) {
+      if (microseconds >= 0) best = std::min(best, microseconds);
+    }
+    return best;
+  }
+
+  // Values of parameters, of the best variant that has some and of those at most half as slow again as the best: from
+  // its defaults on one parameter after another goes up or down as long as that makes it faster.
+  absl::Status search(const Candidate& candidate, TunedChoice& choice, Expected& expected) {
+    double bound = std::numeric_limits<double>::infinity();  // the best that has parameters, at least
+    for (const auto& [variant, defaults] : candidate.parameters) {
+      const auto found = choice.microseconds.find(variant);
+      if (found != choice.microseconds.end() && found->second >= 0) bound = std::min(bound, found->second);
+    }
+    bound = std::max(bound, 1.5 * best_of(choice));
+    int points = 0;
+    for (const auto& [variant, defaults] : candidate.parameters) {
+      const auto found = choice.microseconds.find(variant);
+      if (found == choice.microseconds.end() || found->second < 0 || found->second > bound) continue;
+      Parameters at = defaults;
+      double time = found->second;
+      for (bool improved = true; improved;) {
+        improved = false;
+        for (const Parameter& parameter : defaults.declared()) {
+          for (const bool up : {true, false}) {
+            while (true) {
+              const int32_t value = neighbour(parameter, static_cast<int32_t>(at[parameter.name]), up);
+              if (!parameter.contains(value) || points >= options_.points || time_is_over()) break;
+              Parameters next = at;
+              next.set(parameter.name, value);
+              Text name;
+              name << variant;
+              append_parameters(name, next);
+              const std::string text(name.view());
+              if (absl::Status lost = measure_one(candidate, text, choice, expected); !lost.ok()) return lost;
+              const auto measured = choice.microseconds.find(text);
+              points += measured != choice.microseconds.end();
+              if (measured == choice.microseconds.end() || measured->second < 0 || measured->second >= 0.98 * time)
+                break;
+              at = next, time = measured->second, improved = true;
+            }
+          }
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+  // The next value to try: of a long range that of twice or half the size.
+  static int32_t neighbour(const Parameter& parameter, int32_t value, bool up) {
+    if (parameter.step == kPowersOfTwo) return up ? 2 * value : value / 2;
+    const bool is_long = (parameter.most - parameter.least) / parameter.step > 16;
+    if (!is_long) return up ? value + parameter.step : value - parameter.step;
+    return up ? value * 2 : value / 2;
   }
 
   // Both in turns, which a machine that is busy now and idle then cannot upset. Lowers their times.
@@ -291,13 +402,6 @@ class Tuner {
     }
     return absl::OkStatus();
   }
-
-  // What the simplest variant gives, and what it gives when its operands are shaken by rounding, as often as needed.
-  struct Expected {
-    std::string variant;
-    std::vector<reference::Array> exact;
-    std::vector<std::vector<reference::Array>> samples;  // by output
-  };
 
   absl::Status add_sample(const Candidate& candidate, Expected& expected) {
     absl::StatusOr<Trial> trial = Trial::create(device_, candidate, expected.variant);
@@ -348,14 +452,17 @@ class Tuner {
     return best_after_warm_up(run, {.runs = options_.runs, .seconds = options_.variant_seconds, .rival = best});
   }
 
+  Status store(const std::string& call, const TunedChoice& choice) const {
+    return file_.update([&](TuningData& data) { data.adapters[device_.label()].choices[call] = choice; });
+  }
+
   void keep(const TuneReport::Item& item, TuneReport& report) {
     report.measured.push_back(item);
     {
       const std::lock_guard lock(state_.tuning_mutex);
       state_.tuned[item.call] = item.choice.variant;
     }
-    const Status stored =
-        file_.update([&](TuningData& data) { data.adapters[device_.label()].choices[item.call] = item.choice; });
+    const Status stored = store(item.call, item.choice);
     if (!stored.ok() && report.stored.ok()) report.stored = stored;
   }
 

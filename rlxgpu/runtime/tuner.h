@@ -4,10 +4,12 @@
 //   Executable<Mlp> mlp(device);                                   // uses them, as every later process does
 //
 // Each group of the graph that has a choice runs by itself, on made-up numbers, in every variant that accepts it:
-// first to warm up, then several times with GPU timestamps; the best time counts. A variant whose result differs
-// from the simplest one's is not used. The default gives way only to one that is 3 % faster when both run in turns.
-// Answers are stored one by one in the user's tuning.json (tuning_file.h), by adapter, driver and call, so a tuning
-// that is cut short keeps what it has; calls that are known are not measured again. Blocks; seconds to minutes.
+// first to warm up, then several times with GPU timestamps; the best time counts. Of variants that are not far slower
+// than the best, values of parameters are searched: one parameter after another, in steps, as long as it gets faster. A
+// variant whose result differs from the simplest one's is not used. The default gives way only to one that is 3 %
+// faster when both run in turns. Every measurement is stored in the user's tuning.json (tuning_file.h), by adapter,
+// driver and call, so a tuning that is cut short, even killed, keeps what it has, and the next one goes on from there;
+// what is known is not measured again. Blocks; seconds to minutes.
 #ifndef RLXGPU_RUNTIME_TUNER_H_
 #define RLXGPU_RUNTIME_TUNER_H_
 
@@ -33,6 +35,7 @@ struct TuneOptions {
   double seconds = 120;          // for all of it: when they are over, the calls left keep their defaults
   double variant_seconds = 0.5;  // for each variant, after its warm-up
   int runs = 9;                  // of each variant, at most; the best counts
+  int points = 24;               // sets of parameters tried for each call besides the defaults, at most
   bool again = false;            // measure also what is known
   std::function<void(const TuneProgress&)> progress = {};
 };
@@ -41,6 +44,12 @@ struct TuneReport {
   struct Item {
     std::string call, before;  // the variant that is used without tuning
     TunedChoice choice;
+    // How many times as fast as the default; 1 where the default stays.
+    double gain() const {
+      const auto was = choice.microseconds.find(before), is = choice.microseconds.find(choice.variant);
+      const bool known = was != choice.microseconds.end() && is != choice.microseconds.end();
+      return known && was->second > 0 && is->second > 0 ? was->second / is->second : 1;
+    }
   };
   std::vector<Item> measured;
   int known = 0;         // calls that were measured before

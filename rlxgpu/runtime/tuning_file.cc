@@ -39,6 +39,7 @@ Json json_of(const TuningData& data) {
     Json& choices = made["choices"] = Json::object();
     for (const auto& [call, choice] : adapter.choices) {
       Json& stored = choices[call] = {{"variant", choice.variant}, {"microseconds", Json::object()}};
+      if (!choice.finished) stored["finished"] = false;
       for (const auto& [variant, microseconds] : choice.microseconds)
         stored["microseconds"][variant] = rounded(microseconds);
     }
@@ -58,6 +59,7 @@ bool read_choice(const Json& json, TunedChoice& choice) {
   const Json &variant = member(json, "variant"), &microseconds = member(json, "microseconds");
   if (!variant.is_string() || !microseconds.is_object()) return false;
   choice.variant = variant.get<std::string>();
+  if (const Json& finished = member(json, "finished"); finished.is_boolean()) choice.finished = finished.get<bool>();
   for (const auto& [name, value] : microseconds.items()) {
     if (!value.is_number()) return false;
     choice.microseconds[name] = value.get<double>();

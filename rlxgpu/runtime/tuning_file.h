@@ -22,8 +22,9 @@
 namespace rlxgpu::core {
 
 struct TunedChoice {
-  std::string variant;                         // the best
-  std::map<std::string, double> microseconds;  // of every variant that was measured; of one that gave wrong results -1
+  std::string variant;                         // the best, with values of its parameters in braces, perhaps
+  std::map<std::string, double> microseconds;  // of all that was measured, named so; of what gave wrong results -1
+  bool finished = true;                        // false: the tuner was stopped, and goes on from here
 };
 
 struct AdapterTuning {

@@ -10,6 +10,7 @@
 #include "rlxgpu/tools/doctor_command.h"
 #include "rlxgpu/tools/export_command.h"
 #include "rlxgpu/tools/gguf_command.h"
+#include "rlxgpu/tools/kernels_command.h"
 #include "rlxgpu/tools/language_command.h"
 #include "rlxgpu/tools/model_command.h"
 #include "rlxgpu/tools/plot.h"
@@ -29,6 +30,12 @@ int main(int argc, char** argv) {
   CLI::App* devices =
       app.add_subcommand("devices", "List the adapters of this machine: driver, features, limits, measured speed");
   devices->add_flag("--json", devices_as_json, "Print JSON");
+
+  rlxgpu::core::tools::KernelsCommand kernels;
+  CLI::App* lists = app.add_subcommand("kernels", "List ops, their kernel variants, and the parameters of each");
+  lists->add_option("OP", kernels.op, "Only this op");
+  lists->add_option("--target", kernels.target, "Defaults for this GPU, such as rdna3; portable unless told");
+  lists->add_flag("--json", kernels.json, "Print JSON");
 
   rlxgpu::core::tools::ProgramCommand program;
   CLI::App* show = app.add_subcommand("program", "Show the program that an example graph becomes");
@@ -62,6 +69,8 @@ int main(int argc, char** argv) {
   tunes->add_option("--dtype", tune.dtype, "Of that product: f32, f16 or bf16");
   tunes->add_option("--adapter", tune.adapter, "Part of the adapter's name; without it, the one used by default");
   tunes->add_option("--seconds", tune.seconds, "For all of it, at most; 120 unless told");
+  tunes->add_option("--points", tune.points,
+                    "Sets of parameters tried for each call besides the defaults, at most; 24 unless told");
   tunes->add_flag("--again", tune.again, "Measure also what is known");
 
   rlxgpu::core::tools::PlotCommand plot;
@@ -184,6 +193,7 @@ int main(int argc, char** argv) {
   if (*embeds) return rlxgpu::core::tools::embed_command(language, std::cin, std::cout, std::cerr);
   if (*devices) return rlxgpu::core::tools::devices_command(devices_as_json, std::cout);
   if (*show) return rlxgpu::core::tools::program_command(program, std::cout, std::cerr);
+  if (*lists) return rlxgpu::core::tools::kernels_command(kernels, std::cout, std::cerr);
   if (*checks) return rlxgpu::core::tools::check_command(check, std::cout, std::cerr);
   if (*calibrates) return rlxgpu::core::tools::calibrate_command(calibrate, std::cout, std::cerr);
   if (*tunes) return rlxgpu::core::tools::tune_command(tune, std::cout, std::cerr);

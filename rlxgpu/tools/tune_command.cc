@@ -53,6 +53,7 @@ int tune_command(const TuneCommand& command, std::ostream& out, std::ostream& er
   TuneOptions options;
   options.seconds = command.seconds;
   options.again = command.again;
+  options.points = command.points;
   absl::StatusOr<TuneReport> report = absl::UnknownError("");
   {
     ProgressBar bar(err, &err == &std::cerr && isatty(2) != 0);
@@ -67,9 +68,9 @@ int tune_command(const TuneCommand& command, std::ostream& out, std::ostream& er
   }
   out << device->label() << "\n";
   for (const TuneReport::Item& item : report->measured) {
-    out << item.call << "\n";
+    out << item.call << absl::StrFormat("   %.2f times as fast as by default\n", item.gain());
     for (const auto& [variant, microseconds] : item.choice.microseconds) {
-      out << absl::StrFormat("  %-20s", variant);
+      out << absl::StrFormat("  %-44s", variant);
       out << (microseconds < 0 ? "     not usable" : absl::StrFormat("%12.1f us", microseconds));
       out << (variant == item.choice.variant ? "   <- used" : variant == item.before ? "   (default)" : "") << "\n";
     }

@@ -16,6 +16,7 @@ struct TuneCommand {
   std::string adapter = {};          // part of a name; "": the default one
   double seconds = 120;
   bool again = false;
+  int points = 24;  // sets of parameters tried for each call
 };
 
 // Returns the exit code.

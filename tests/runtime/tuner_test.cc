@@ -70,7 +70,7 @@ TEST_CASE("every call with a choice is measured once, and known afterwards", "[g
     CHECK(now.total == 2);
     said.push_back(std::string(now.call) + " " + std::string(now.variant));
   };
-  const Result<TuneReport> report = tune<Layers>(device, {.runs = 2, .progress = progress});
+  const Result<TuneReport> report = tune<Layers>(device, {.runs = 2, .points = 0, .progress = progress});
   REQUIRE(report.ok());
   CHECK(report->complete);
   CHECK(report->stored.ok());
@@ -95,12 +95,62 @@ TEST_CASE("every call with a choice is measured once, and known afterwards", "[g
   const TuningData data = TuningFile(folder.file()).load();
   CHECK(data.adapters.at(device.label()).choices.at(kLayer).variant == report->measured[0].choice.variant);
   for (const Device& again : {device, folder.open()}) {
-    const Result<TuneReport> second = tune<Layers>(again, {.runs = 1});
+    const Result<TuneReport> second = tune<Layers>(again, {.runs = 1, .points = 0});
     REQUIRE(second.ok());
     CHECK(second->measured.empty());
     CHECK(second->known == 2);
   }
-  CHECK(tune<Layers>(device, {.runs = 1, .again = true})->measured.size() == 2);
+  CHECK(tune<Layers>(device, {.runs = 1, .points = 0, .again = true})->measured.size() == 2);
+}
+
+TEST_CASE("parameters are searched, and a tuning that was stopped goes on where it was", "[gpu][tuning]") {
+  const Folder folder;
+  const Device device = folder.open();
+  const Result<TuneReport> report = tune<Layers>(device, {.variant_seconds = 0.01, .runs = 1, .points = 3});
+  REQUIRE(report.ok());
+  REQUIRE(report->measured.size() == 2);
+  std::string point;  // one with parameters
+  for (const auto& [variant, microseconds] : report->measured[0].choice.microseconds) {
+    if (variant.find('{') != std::string::npos) point = variant;
+  }
+  REQUIRE(!point.empty());
+  CHECK(report->measured[0].gain() >= 1);
+
+  REQUIRE(TuningFile(folder.file())
+              .update([&](TuningData& data) {
+                TunedChoice& stopped = data.adapters[device.label()].choices[kLayer];
+                stopped.finished = false;
+                std::erase_if(stopped.microseconds, [&](const auto& item) { return item.first != point; });
+              })
+              .ok());
+  std::vector<std::string> said;
+  const auto progress = [&](const TuneProgress& now) { said.emplace_back(now.variant); };
+  const Result<TuneReport> rest =
+      tune<Layers>(folder.open(), {.variant_seconds = 0.01, .runs = 1, .points = 3, .progress = progress});
+  REQUIRE(rest.ok());
+  REQUIRE(rest->measured.size() == 1);
+  CHECK(rest->known == 1);
+  CHECK(rest->measured[0].choice.microseconds.count(point) == 1);
+  CHECK(std::find(said.begin(), said.end(), point) == said.end());  // it was known
+  CHECK(said.size() > 1);                                           // the others were not
+}
+
+TEST_CASE("a file that names parameters is obeyed, one that names unknown ones is not", "[gpu][tuning]") {
+  const Folder folder;
+  const Device device = folder.open();
+  const auto groups_with = [&](const std::string& variant) {
+    REQUIRE(TuningFile(folder.file())
+                .update([&](TuningData& data) { data.adapters[device.label()].choices[kLayer] = {variant, {}}; })
+                .ok());
+    DynamicGraph graph;
+    Layers::build(*graph);
+    const Device fresh = folder.open();
+    const Program program = compile(graph.graph(), fresh.target(), {.chooser = internal::chooser_of(fresh)});
+    const ProgramView view = view_of(program, fresh.target());
+    return std::string(view.name(view.steps[0].spec));
+  };
+  CHECK(absl::StartsWith(groups_with("tiled{rows_each=1}"), "matmul/tiled{rows_each=1,"));
+  CHECK(absl::StartsWith(groups_with("tiled{unknown=1}"), "matmul/tiled{"));
 }
 
 // A file that says so.
@@ -166,7 +216,7 @@ TEST_CASE("when time is over, what is left keeps its default", "[gpu][tuning]") 
 
 TEST_CASE("without a folder the device still uses what was found", "[gpu][tuning]") {
   const Device device = open_or_skip({.disk_cache = false, .cache_dir = "/proc/nowhere"});
-  const Result<TuneReport> report = tune<Layers>(device, {.runs = 1});
+  const Result<TuneReport> report = tune<Layers>(device, {.runs = 1, .points = 0});
   REQUIRE(report.ok());
   CHECK(!report->stored.ok());
   REQUIRE(report->measured.size() == 2);
@@ -210,7 +260,7 @@ TEST_CASE("a variant that gives wrong results is not used, however fast", "[gpu]
       open_or_skip({.cache_dir = folder.path.string(), .log = [&](std::string_view said) { log += said; }});
   DynamicGraph graph;
   graph->output("y", apply(kTwice, {graph->input("x", f32, {64})}, std::source_location::current()));
-  const Result<TuneReport> report = tune(device, graph.graph(), {.runs = 1});
+  const Result<TuneReport> report = tune(device, graph.graph(), {.runs = 1, .points = 0});
   INFO(report.status().ToString() << log);
   REQUIRE(report.ok());
   REQUIRE(report->measured.size() == 1);
@@ -231,7 +281,7 @@ TEST_CASE("nor is one whose sum is wrong by a few ten-thousandths in one place",
   for (const int64_t millionths : {0, 300}) {
     DynamicGraph graph;
     graph->output("y", hasty_sum(graph->input("x", f32, {64, 40}), millionths));
-    const Result<TuneReport> report = tune(device, graph.graph(), {.runs = 1});
+    const Result<TuneReport> report = tune(device, graph.graph(), {.runs = 1, .points = 0});
     REQUIRE(report.ok());
     REQUIRE(report->measured.size() == 1);
     CHECK((report->measured[0].choice.microseconds.at("hasty") > 0) == (millionths == 0));
@@ -259,7 +309,7 @@ TEST_CASE("a variant whose probe fails is not measured", "[gpu][tuning]") {
       open_or_skip({.cache_dir = folder.path.string(), .log = [&](std::string_view said) { log += said; }});
   DynamicGraph graph;
   graph->output("y", apply(kDoubted, {graph->input("x", f32, {64})}, Site(std::source_location::current())));
-  const Result<TuneReport> report = tune(device, graph.graph(), {.runs = 1});
+  const Result<TuneReport> report = tune(device, graph.graph(), {.runs = 1, .points = 0});
   INFO(report.status().ToString() << log);
   REQUIRE(report.ok());
   REQUIRE(report->measured.size() == 1);

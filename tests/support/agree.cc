@@ -80,9 +80,7 @@ bool takes_choices(const Graph& graph, const Target& target, const CompileOption
   for (const Choice& choice : options.choices) {
     bool taken = program.steps.empty();  // nothing to compute
     for (const Step& step : program.steps) {
-      const std::string_view label = view_of(program, target).name(step.label);
-      const std::string variant(VariantName(choice.variant).name);  // labels do not have parameters
-      taken = taken || (label.starts_with(choice.op) && label.ends_with("/" + variant));
+      taken = taken || fits(view_of(program, target).name(step.spec), choice);
     }
     if (!taken) return false;
   }

@@ -34,6 +34,12 @@ expect 2 'there is no example "nope"' program nope
 expect 0 "manifest.json" export mlp --web "$TEST_TMPDIR/mlp"
 expect 2 '"nope" is neither' export nope --web "$TEST_TMPDIR/nope"
 expect 1 "no.onnx" export no.onnx --web "$TEST_TMPDIR/no"
+expect 0 "rows_each" kernels matmul
+expect 0 "1, 2, 4, 8" kernels matmul
+expect 0 '"meaning"' kernels fft --json
+expect 0 "subgroup_matrix" kernels matmul --target rdna3
+expect 2 'there is no target "vax"' kernels --target vax
+expect 2 'no op "nope" has kernels' kernels nope
 expect 0 "accept all of it" check
 expect 0 '"ok": true' check --json
 good=$TEST_TMPDIR/good.wgsl bad=$TEST_TMPDIR/bad.wgsl wide=$TEST_TMPDIR/wide.wgsl

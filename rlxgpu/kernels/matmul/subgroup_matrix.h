@@ -1,5 +1,6 @@
 // The variant "subgroup_matrix" of matmul: products by the matrix units, in a shape that the adapter lists. f16 (or
-// f32, where listed) operands, f32 sums. Chosen by name or by measurement, never merely because it is there.
+// f32, where listed) operands, f32 sums. The first choice for f16 on GPUs, after its probe; elsewhere, and for f32, only
+// by name or by measurement.
 #ifndef RLXGPU_KERNELS_MATMUL_SUBGROUP_MATRIX_H_
 #define RLXGPU_KERNELS_MATMUL_SUBGROUP_MATRIX_H_
 
@@ -176,6 +177,14 @@ constexpr bool matmul_subgroup_matrix_accepts(const Call& call, const Target& ta
   return (dtype == DType::f16 || dtype == DType::f32) && call.operand(1).dtype == dtype &&
          call.operand_views[0] != nullptr && call.operand_views[1] != nullptr &&
          subgroup_matrix::plan_for(dtype, target).shape.m != 0;
+}
+
+// A GPU, f16, and a tile at least: f32 operands would be rounded on many units, so they are asked for by name.
+constexpr bool matmul_subgroup_matrix_prefers(const Call& call, const Target& target) {
+  if (target.adapter_class != AdapterClass::discrete && target.adapter_class != AdapterClass::integrated) return false;
+  const MatmulLayout layout = matmul_sizes(call);
+  return call.operand(0).dtype == DType::f16 && matmul_subgroup_matrix_accepts(call, target) && layout.m >= 32 &&
+         layout.n >= 32 && layout.k >= 16;
 }
 
 constexpr void emit_subgroup_matrix(Emit& e, const KernelFile& file) {
