@@ -44,6 +44,9 @@ TEST_CASE("rope, embedding and kv_append: what is wrong is said", "[rope]") {
           kv_append(g.state("c", f32, {8, 4}), g.input("x", f32, {2, 5}), g.scalar("n", u32), 0);
         }).ends_with("what is appended does not fit into the cache"));
   CHECK(error_of([](Builder& g) {
+          kv_append(g.state("c", f32, {2, 8, 4}), g.input("x", f32, {2, 1, 4}), g.input("n", u32, {3}), 1);
+        }).ends_with("the position is one i32 or u32, or one for each row of the first axis"));
+  CHECK(error_of([](Builder& g) {
           const Tensor c = g.state("c", f32, {2, 8, 4});
           kv_append(narrow(c, 0, 0, 1), g.input("x", f32, {1, 2, 4}), g.scalar("n", u32), 1);
         }).ends_with("operand 0 is a view of state \"c\": only a whole state can be changed in place"));
@@ -55,12 +58,14 @@ Bound rope_bound(DType dtype) { return rounding(dtype) + Bound{2 * 2 * (4 + 8) *
 TEST_CASE("rope agrees with the reference", "[rope][gpu]") {
   const Device device = device_or_skip();
   const DType dtype = GENERATE(f32, f16);
+  static constexpr double kAngles[] = {0, 1, 12.5, -1e-5};
   const auto build = [&](Builder& g) {
     const Tensor x = g.input("x", dtype, {2, 3, 5, 24}), p = g.input("p", i32, {5});
     g.output("halves", rope(x, p));
     g.output("neighbours", rope(x, p, {.interleaved = true}));
     g.output("partial", rope(x, p, {.base = 500000.0f, .columns = 16}));
     g.output("partial neighbours", rope(x, p, {.columns = 8, .interleaved = true}));
+    g.output("by angles", rope_by(x, p, kAngles, {.interleaved = true}));
     g.output("none", rope(g.input("y", dtype, {0, 24}), g.input("q", u32, {0})));
     const Tensor z = g.input("z", dtype, {2, 5, 3, 4});
     g.output("by sequence", rope(z, g.input("r", u32, {2, 5}), {.sequence_first = true}));
@@ -78,7 +83,13 @@ TEST_CASE("rope agrees with the reference", "[rope][gpu]") {
         image[static_cast<size_t>(at + 6)] = x[at + 6] * std::cos(angle) + x[at] * std::sin(angle);
       }
     }
-    return std::map<std::string, std::vector<double>>{{"image", image}};
+    std::vector<double> turned = x.data;
+    for (int64_t i = 0; i < x.count(); i += i % 24 == 6 ? 18 : 2) {
+      const double angle = p[i / 24 % 5] * kAngles[i % 24 / 2];
+      turned[static_cast<size_t>(i)] = x[i] * std::cos(angle) - x[i + 1] * std::sin(angle);
+      turned[static_cast<size_t>(i + 1)] = x[i + 1] * std::cos(angle) + x[i] * std::sin(angle);
+    }
+    return std::map<std::string, std::vector<double>>{{"image", image}, {"by angles", turned}};
   };
   check_agrees(device, build, {.bound = rope_bound(dtype), .given = {{"p", {0, 1, -3, 8191, 131071}}}, .judge = judge});
 }
@@ -167,6 +178,24 @@ TEST_CASE("a cache grows in place", "[kv_append][gpu]") {
     CAPTURE(append.at, append.steps);
     CHECK_THAT(reference::unpack(dtype, {2, 6, 3}, words).data, CloseTo(expected, rounding(dtype)));
   }
+}
+
+TEST_CASE("texts side by side grow from positions of their own", "[kv_append][gpu]") {
+  const Device device = device_or_skip();
+  DynamicGraph graph;
+  const Tensor cache = graph->state("cache", f32, {3, 2, 4, 2});
+  kv_append(cache, graph->input("x", f32, {3, 2, 1, 2}) * 2.0f, graph->input("at", u32, {3}), 2);
+  graph->output("same", graph->input("y", f32, {1}));
+  auto executable = Executable<DynamicGraph>::create(device, graph);
+  REQUIRE(executable.status().ToString() == "OK");
+  std::vector<float> x(12), expected(48);
+  for (size_t i = 0; i < 12; ++i) x[i] = static_cast<float>(i + 1);
+  const std::vector<uint32_t> at = {3, 0, 4};  // the last is beyond the end
+  for (size_t i = 0; i < 8; ++i) expected[(i / 2 * 4 + at[i / 4]) * 2 + i % 2] = 2 * x[i];
+  CHECK(executable->set("x", x).ToString() == "OK");
+  CHECK(executable->set("at", at).ToString() == "OK");
+  executable->run();
+  CHECK(*executable->get<float>("cache") == expected);
 }
 
 // Attention over a cache that grows token by token is attention over all of them at once. Keys and values are one

@@ -7,6 +7,7 @@ const kCount = 256u;       // elements of x, as laid out
 const kSteps = 4u;         // of x along the axis, as laid out
 const kLength = 64u;       // of the cache along the axis
 const kInner = 64u;        // elements behind each step
+const kEach = 256u;        // elements of x for each position
 const kRow = 256u;         // invocations in one row of the grid
 //#end
 //#extents
@@ -30,7 +31,7 @@ fn main(@builtin(global_invocation_id) invocation : vec3u) {
   let i = invocation.y * kRow + invocation.x;
   if (i >= kCount) { return; }
   let step = i / kInner % kSteps;
-  let place = u32(position_at(0u)) + step;
+  let place = u32(position_at(i / kEach)) + step;
   if (step >= steps() || place >= kLength) { return; }
   cache_put((i / (kInner * kSteps) * kLength + place) * kInner + i % kInner, x_at(i));
 }

@@ -5,8 +5,8 @@
 //   Tensor keys = kv_append(cache, rope(k, positions), n, 2);             // one dispatch: rope joins it
 //   Tensor y = attention(q, keys, values, {.causal = true, .length = n + 1u});
 //
-// x has the cache's type and shape but for the axis, where it is shorter (its extent there may be a run-time one). The
-// cache is a state; what was it before is no more. What would lie beyond its end is dropped.
+// x has the cache's type and shape but for the axis, where it is shorter (its extent there may be a run-time one).
+// position: one number, or, for texts side by side, one for each row of the first axis. The cache is a state; what was it before is no more. What would lie beyond its end is dropped.
 #ifndef RLXGPU_KERNELS_KV_CACHE_KV_APPEND_H_
 #define RLXGPU_KERNELS_KV_CACHE_KV_APPEND_H_
 
@@ -28,7 +28,11 @@ constexpr void kv_append_infer(Infer& infer) {
   if (infer.dtype(0) != infer.dtype(1)) {
     return infer.fail("a cache of ", name_of(infer.dtype(0)), " takes no ", name_of(infer.dtype(1)));
   }
-  if (!is_index(infer.dtype(2)) || infer.shape(2).count() != 1) return infer.fail("the position is one i32 or u32");
+  const Shape& position = infer.shape(2);
+  const bool each = position.rank() == 1 && axis > 0 && !x.dynamic() && position[0] == x[0];
+  if (!is_index(infer.dtype(2)) || (position.count() != 1 && !each)) {
+    return infer.fail("the position is one i32 or u32, or one for each row of the first axis");
+  }
   if (cache.dynamic()) return infer.fail("a cache has no run-time extents");
   bool fits = cache.rank() == x.rank();
   for (int i = 0; fits && i < cache.rank(); ++i) fits = i == axis ? x[i] <= cache[i] : x.dim(i) == cache.dim(i);
@@ -42,12 +46,14 @@ constexpr void kv_append_emit(Emit& e) {
   const int64_t count = x.count();
   if (count == 0) return;
   const FoldedGrid grid = fold_grid(ceil_div(count, 64), e.target().max_groups);
+  const int64_t positions = e.call().operand(2).shape.count();
   e.dispatch(kKvAppendFile)
       .type("Elem", register_of(e.call().operand(1).dtype))
       .number("kCount", count)
       .number("kSteps", x[axis])
       .number("kLength", cache[axis])
       .number("kInner", x.count(axis + 1, x.rank()))
+      .number("kEach", ceil_div(count, positions))
       .number("kRow", grid.row * 64)
       .extent("steps", x.dim(axis))
       .input("x", e.operand(1))

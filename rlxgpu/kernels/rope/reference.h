@@ -3,12 +3,21 @@
 #define RLXGPU_KERNELS_ROPE_REFERENCE_H_
 
 #include <cmath>
+#include <numbers>
 
 #include "rlxgpu/reference/call.h"
 
 namespace rlxgpu::core {
 
-// attrs: rotated columns, interleaved, the base.
+// Radians of a pair, a position.
+inline double rope_step(const reference::Call& call, int64_t pair) {
+  const auto base = static_cast<double>(call.attr_float(2));
+  const reference::Array& turns = call.operand(2);
+  if (base == 0) return (turns[2 * pair] + turns[2 * pair + 1] * 0x1p-32) * 0x1p-32 * 2 * std::numbers::pi;
+  return std::pow(base, -2.0 * static_cast<double>(pair) / static_cast<double>(call.attr(0)));
+}
+
+// attrs: rotated columns, interleaved, the base; a base of 0 means that the angles are those of the table.
 inline void rope_reference(reference::Call& call) {
   const reference::Array &x = call.operand(0), &positions = call.operand(1);
   const int rank = x.shape.rank();
@@ -25,8 +34,7 @@ inline void rope_reference(reference::Call& call) {
     const bool first = interleaved ? col % 2 == 0 : col < half;
     const double other = x[i + (first ? 1 : -1) * (interleaved ? 1 : half)];
     const double position = positions[positions.broadcast_offset(at, rank - 1)];
-    const double turned = position * std::pow(static_cast<double>(call.attr_float(2)),
-                                              -2.0 * static_cast<double>(pair) / static_cast<double>(columns));
+    const double turned = position * rope_step(call, pair);
     call.result()[i] = x[i] * std::cos(turned) + (first ? -other : other) * std::sin(turned);
   }
 }

@@ -7,10 +7,12 @@
 //
 // x: (..., d), a float. positions: i32 or u32, of x's shape without the last axis, or broadcast to it. Pair i of n
 // columns is turned by position base^(-2 i / n); it is columns i and i + n/2, or 2 i and 2 i + 1 if interleaved. Of d
-// columns only the first n may be turned. Angles are exact to a few ulps of a turn at any position: turns are counted
+// columns only the first n may be turned. rope_by takes angles of the caller's. Angles are exact to a few ulps of a turn at any position: turns are counted
 // in 64 bits.
 #ifndef RLXGPU_KERNELS_ROPE_ROPE_H_
 #define RLXGPU_KERNELS_ROPE_ROPE_H_
+
+#include <span>
 
 #include "rlxgpu/base/vec.h"
 #include "rlxgpu/graph/builder.h"
@@ -120,6 +122,25 @@ constexpr Tensor rope(Tensor x, Tensor positions, RopeOptions options = {},
   const Tensor table = x.builder().constant(u32, {pairs, 2}, {words.data(), words.size()}, site);
   if (options.sequence_first) positions = unsqueeze(positions, {-1}, site);
   return apply(kRope, {x, positions, table}, {columns, options.interleaved, attr_of(options.base)}, site);
+}
+
+// The same with angles of the caller's, in radians a position, one for each pair: scaled frequencies, as models for long
+// texts have them. Of the columns twice as many are turned as there are angles; options.base means nothing.
+constexpr Tensor rope_by(Tensor x, Tensor positions, std::span<const double> radians, RopeOptions options = {},
+                         Site site = std::source_location::current()) {
+  Vec<uint32_t> words;
+  for (const double angle : radians) {
+    if (!(angle > -1e9 && angle < 1e9)) {
+      x.builder().fail(site, "rope_by(", x.shape(), "): angles are less than 1e9 radians either way");
+      return {&x.builder(), -1};
+    }
+    const rope_internal::Turns turns(angle);
+    words.push_back(turns.high), words.push_back(turns.low);
+  }
+  const auto pairs = static_cast<int64_t>(radians.size());
+  const Tensor table = x.builder().constant(u32, {pairs, 2}, {words.data(), words.size()}, site);
+  if (options.sequence_first) positions = unsqueeze(positions, {-1}, site);
+  return apply(kRope, {x, positions, table}, {2 * pairs, options.interleaved, attr_of(0.0f)}, site);
 }
 
 // For images: the first half of the columns turned by one coordinate, the second half by the other, each as by rope.

@@ -26,14 +26,15 @@ constexpr double exponential(double x) {
   return sum * scale;
 }
 
-// base^(-2 pair / columns) / (2 pi), as the bits behind the point.
+// An angle over 2 pi, such as base^(-2 pair / columns), as the bits behind the point.
 struct Turns {
   uint32_t high = 0, low = 0;
-  constexpr Turns(double base, int64_t pair, int64_t columns) {
-    const double angle =
-        exponential(-2.0 * static_cast<double>(pair) / static_cast<double>(columns) * natural_log(base));
+  constexpr Turns(double base, int64_t pair, int64_t columns)
+      : Turns(exponential(-2.0 * static_cast<double>(pair) / static_cast<double>(columns) * natural_log(base))) {}
+  constexpr explicit Turns(double angle) {
     double turns = angle / 6.28318530717958647692;
     turns -= static_cast<double>(static_cast<int64_t>(turns));
+    if (turns < 0) turns += 1;
     const double scaled = turns * 4294967296.0;
     high = static_cast<uint32_t>(scaled);
     low = static_cast<uint32_t>((scaled - high) * 4294967296.0);

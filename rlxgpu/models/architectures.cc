@@ -1,0 +1,72 @@
+#include "rlxgpu/models/architectures.h"
+
+namespace rlxgpu {
+namespace {
+
+// Some papers differ in nothing but weights that a file has or has not.
+constexpr Architecture kArchitectures[] = {
+    {"arcee", models::arcee},
+    {"baichuan", models::baichuan},
+    {"bloom", models::bloom},
+    {"chatglm", models::llama},
+    {"codeshell", models::starcoder2},
+    {"cohere2", models::cohere2},
+    {"command-r", models::command_r},
+    {"dbrx", models::dbrx},
+    {"deepseek", models::deepseek},
+    {"deepseek2", models::deepseek2},
+    {"ernie4_5", models::llama},
+    {"exaone", models::exaone},
+    {"falcon", models::falcon},
+    {"falcon-h1", models::falcon_h1, true},
+    {"gemma", models::gemma},
+    {"gemma2", models::gemma2},
+    {"gemma3", models::gemma3},
+    {"glm4", models::glm4},
+    {"gpt-oss", models::gpt_oss},
+    {"gpt2", models::gpt2},
+    {"gptneox", models::gptneox},
+    {"granite", models::granite},
+    {"granitehybrid", models::granite, true},
+    {"granitemoe", models::granitemoe},
+    {"hunyuan-dense", models::hunyuan_dense},
+    {"internlm2", models::llama},
+    {"jamba", models::jamba, true},
+    {"llama", models::llama},
+    {"mamba", models::mamba, true},
+    {"mamba2", models::mamba2, true},
+    {"mistral3", models::llama},
+    {"mpt", models::mpt},
+    {"nemotron", models::nemotron},
+    {"olmo", models::olmo},
+    {"olmo2", models::olmo2},
+    {"olmoe", models::olmoe},
+    {"orion", models::orion},
+    {"phi2", models::phi2},
+    {"phi3", models::phi3},
+    {"phimoe", models::phimoe},
+    {"qwen2", models::qwen2},
+    {"qwen2moe", models::qwen2moe},
+    {"qwen3", models::qwen2},
+    {"qwen3moe", models::qwen3moe},
+    {"refact", models::refact},
+    {"seed_oss", models::seed_oss},
+    {"smollm3", models::smollm3},
+    {"stablelm", models::stablelm},
+    {"starcoder", models::gpt2},
+    {"starcoder2", models::starcoder2},
+    {"xverse", models::llama},
+};
+
+}  // namespace
+
+std::span<const Architecture> architectures() { return kArchitectures; }
+
+const Architecture* find_architecture(std::string_view name) {
+  for (const Architecture& architecture : kArchitectures) {
+    if (architecture.name == name) return &architecture;
+  }
+  return nullptr;
+}
+
+}  // namespace rlxgpu
