@@ -1,12 +1,11 @@
 #include "rlxgpu/models/architectures.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 // Some papers differ in nothing but weights that a file has or has not.
-constexpr Architecture kArchitectures[] = {
+constexpr ModelArchitecture kArchitectures[] = {
     {"arcee", models::arcee},
-    {"baichuan", models::baichuan},
     {"bloom", models::bloom},
     {"chatglm", models::llama},
     {"codeshell", models::starcoder2},
@@ -49,7 +48,6 @@ constexpr Architecture kArchitectures[] = {
     {"qwen2moe", models::qwen2moe},
     {"qwen3", models::qwen2},
     {"qwen3moe", models::qwen3moe},
-    {"refact", models::refact},
     {"seed_oss", models::seed_oss},
     {"smollm3", models::smollm3},
     {"stablelm", models::stablelm},
@@ -60,13 +58,13 @@ constexpr Architecture kArchitectures[] = {
 
 }  // namespace
 
-std::span<const Architecture> architectures() { return kArchitectures; }
+std::span<const ModelArchitecture> model_architectures() { return kArchitectures; }
 
-const Architecture* find_architecture(std::string_view name) {
-  for (const Architecture& architecture : kArchitectures) {
+const ModelArchitecture* find_model_architecture(std::string_view name) {
+  for (const ModelArchitecture& architecture : kArchitectures) {
     if (architecture.name == name) return &architecture;
   }
   return nullptr;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

@@ -1,7 +1,7 @@
-// architectures(): the models that rlxgpu can run, by the name that GGUF files give them.
+// model_architectures(): the models that rlxgpu can run, by the name that GGUF files give them.
 //
-//   const Architecture* a = find_architecture("qwen2");
-//   if (a == nullptr) return ...;                        // known_architectures() has the names
+//   const ModelArchitecture* a = find_model_architecture("qwen2");
+//   if (a == nullptr) return ...;                        // model_architectures() has the names
 //   DynamicGraph graph;
 //   Net net(*graph, file, meta, plan);
 //   a->build(net);
@@ -16,22 +16,21 @@
 
 #include "rlxgpu/models/net.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
-struct Architecture {
+struct ModelArchitecture {
   std::string_view name;
   void (*build)(models::Net&);
   bool recurrent = false;  // states that only whole tokens pass through: programs have a fixed number of tokens
   bool encoder = false;    // reads a whole text at once, remembers nothing, has no logits
 };
 
-std::span<const Architecture> architectures();
-const Architecture* find_architecture(std::string_view name);  // null when there is none of this name
+std::span<const ModelArchitecture> model_architectures();
+const ModelArchitecture* find_model_architecture(std::string_view name);  // null when there is none of this name
 
 namespace models {
 
 void arcee(Net& n);
-void baichuan(Net& n);
 void bloom(Net& n);
 void cohere2(Net& n);
 void command_r(Net& n);
@@ -67,7 +66,6 @@ void phimoe(Net& n);
 void qwen2(Net& n);
 void qwen2moe(Net& n);
 void qwen3moe(Net& n);
-void refact(Net& n);
 void seed_oss(Net& n);
 void smollm3(Net& n);
 void stablelm(Net& n);
@@ -77,6 +75,6 @@ void starcoder2(Net& n);
 Tensor recurrent_mixer(const Layer& l, Tensor x);
 
 }  // namespace models
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_MODELS_ARCHITECTURES_H_

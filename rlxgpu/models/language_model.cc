@@ -1,21 +1,19 @@
 #include "rlxgpu/models/language_model.h"
 
-#include <cstddef>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "rlxgpu/load/gguf_weights.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct LanguageModel::Loaded {
   Device device;
   Gguf file;
   Metadata meta;
-  const Architecture* architecture = nullptr;
+  const ModelArchitecture* architecture = nullptr;
   Weights weights;
   LoadModelOptions options;
 
@@ -25,18 +23,8 @@ struct LanguageModel::Loaded {
 
 namespace {
 
-// A file's bytes as the elements of a param, filled up to whole words.
-Status upload(const Weights& weights, const Graph& graph, const Node& param, const GgufTensor& tensor) {
-  const Value& value = graph.value(param.results.first);
-  const size_t bytes = storage_bytes(value.dtype, value.shape.count());
-  if (tensor.data.size() == bytes) return weights.set(tensor.name, value.dtype, value.shape, tensor.data);
-  std::vector<std::byte> filled(bytes);
-  std::copy(tensor.data.begin(), tensor.data.end(), filled.begin());
-  return weights.set(tensor.name, value.dtype, value.shape, filled);
-}
-
 std::string known_names() {
-  return absl::StrJoin(architectures(), ", ", [](std::string* out, const Architecture& a) { absl::StrAppend(out, a.name); });
+  return absl::StrJoin(model_architectures(), ", ", [](std::string* out, const ModelArchitecture& a) { absl::StrAppend(out, a.name); });
 }
 
 }  // namespace
@@ -46,34 +34,22 @@ Result<LanguageModel> LanguageModel::load(const Device& device, const std::strin
   if (!file.ok()) return file.status();
   auto loaded = std::make_shared<Loaded>(device, *std::move(file), options);
   const std::string& name = loaded->meta.architecture();
-  loaded->architecture = find_architecture(name);
+  loaded->architecture = find_model_architecture(name);
   if (loaded->architecture == nullptr) {
     return absl::UnimplementedError(absl::StrCat(path, ": rlxgpu has no architecture \"", name, "\"; it has ", known_names()));
   }
   const LanguageModel model(loaded);
   const Result<DynamicGraph> graph = model.graph({.embeddings = loaded->architecture->encoder});
   if (!graph.ok()) return absl::InvalidArgumentError(absl::StrCat(path, ": ", graph.status().message()));
-  uint64_t total = 0, done = 0;
-  std::vector<std::pair<const Node*, const GgufTensor*>> params;
-  for (const Node& node : graph->graph().nodes) {
-    if (node.kind != NodeKind::param) continue;
-    const GgufTensor* const tensor = loaded->file.find(graph->graph().name(node.name));
-    params.emplace_back(&node, tensor);
-    total += tensor->data.size() + 255;
-  }
-  loaded->weights.reserve(total);
-  for (const auto& [node, tensor] : params) {
-    if (Status status = upload(loaded->weights, graph->graph(), *node, *tensor); !status.ok()) return status;
-    done += tensor->data.size() + 255;
-    if (options.progress) options.progress(static_cast<double>(done) / static_cast<double>(total));
-  }
+  if (Status status = load_weights(loaded->file, graph->graph(), loaded->weights, {.progress = options.progress}); !status.ok())
+    return status;
   return model;
 }
 
 const Device& LanguageModel::device() const { return loaded_->device; }
 const Gguf& LanguageModel::file() const { return loaded_->file; }
 const Metadata& LanguageModel::metadata() const { return loaded_->meta; }
-const Architecture& LanguageModel::architecture() const { return *loaded_->architecture; }
+const ModelArchitecture& LanguageModel::architecture() const { return *loaded_->architecture; }
 const Weights& LanguageModel::weights() const { return loaded_->weights; }
 
 int64_t LanguageModel::vocabulary() const {
@@ -99,4 +75,4 @@ Result<Executable<DynamicGraph>> LanguageModel::program(const models::NetPlan& p
        .sizes = loaded_->options.sizes});
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

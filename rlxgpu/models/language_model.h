@@ -22,10 +22,10 @@
 #include "rlxgpu/runtime/status.h"
 #include "rlxgpu/runtime/weights.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct LoadModelOptions {
-  std::function<void(double)> progress = {};  // the share of the file that is on the device
+  std::function<bool(uint64_t done, uint64_t bytes)> progress = {};  // while weights are loaded; false stops
   Sizes sizes = Sizes::baked;                 // of its programs' kernels
 };
 
@@ -36,7 +36,7 @@ class LanguageModel {
   const Device& device() const;
   const Gguf& file() const;
   const Metadata& metadata() const;
-  const Architecture& architecture() const;
+  const ModelArchitecture& architecture() const;
   const Weights& weights() const;
   int64_t vocabulary() const;  // rows of logits: the tokenizer's tokens may be fewer
 
@@ -50,6 +50,10 @@ class LanguageModel {
   std::shared_ptr<const Loaded> loaded_;
 };
 
+}  // namespace rlxgpu::core
+
+namespace rlxgpu {
+using core::LanguageModel, core::LoadModelOptions;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_MODELS_LANGUAGE_MODEL_H_

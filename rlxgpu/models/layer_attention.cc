@@ -16,7 +16,7 @@
 #include "rlxgpu/models/net.h"
 #include "rlxgpu/models/rope_scaling.h"
 
-namespace rlxgpu::models {
+namespace rlxgpu::core::models {
 namespace {
 
 Tensor constant_of(Builder& g, const std::vector<float>& values, const Shape& shape) {
@@ -79,7 +79,7 @@ Tensor Layer::head_norm(Tensor heads, std::string_view name, Norm kind) const {
   if (own.rank() == 2) {  // weights of each head
     const bool rms = kind == Norm::rms;
     const float epsilon = static_cast<float>(meta().number(rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon", 1e-5));
-    const Tensor normal = rms ? rlxgpu::rms_norm(heads, {}, {.epsilon = epsilon}) : rlxgpu::layer_norm(heads, {}, {}, {.epsilon = epsilon});
+    const Tensor normal = rms ? core::rms_norm(heads, {}, {.epsilon = epsilon}) : core::layer_norm(heads, {}, {}, {.epsilon = epsilon});
     return normal * weight(name);
   }
   if (own[0] == shape[3]) return norm(heads, name, kind);
@@ -136,7 +136,7 @@ Tensor Layer::attend(Tensor q, Tensor k, Tensor v, const AttentionParts& parts) 
     if (window > 0) mask = logical_and(mask, gt(key + static_cast<double>(window), query));
     return plain_attention(q, k, v, mask, scale, parts.softcap);
   }
-  return rlxgpu::attention(q, k, v,
+  return core::attention(q, k, v,
                            {.causal = parts.causal,
                             .window = window,
                             .scale = static_cast<float>(scale),
@@ -178,4 +178,4 @@ Tensor Layer::attention(Tensor x, const AttentionParts& parts) const {
   return linear(net().flat(attend(q, k, v, parts)), named("output"));
 }
 
-}  // namespace rlxgpu::models
+}  // namespace rlxgpu::core::models

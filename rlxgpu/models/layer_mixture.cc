@@ -1,29 +1,15 @@
 // Mixtures of experts: a router gives each token a few, whose results are added up.
 #include <limits>
 
-#include "absl/strings/str_cat.h"
 #include "rlxgpu/kernels/elementwise/elementwise.h"
-#include "rlxgpu/kernels/matmul/grouped.h"
 #include "rlxgpu/kernels/movement/movement.h"
 #include "rlxgpu/kernels/reduce/reduce.h"
 #include "rlxgpu/kernels/softmax/softmax.h"
 #include "rlxgpu/kernels/sort/sort.h"
 #include "rlxgpu/models/net.h"
 
-namespace rlxgpu::models {
+namespace rlxgpu::core::models {
 namespace {
-
-// Row r of x by matrix expert[r] of a stack, with its scale and bias.
-Tensor expert_linear(const Layer& l, Tensor x, std::string_view name, Tensor expert) {
-  const Tensor w = l.weight(name);  // (expert, out, in)
-  if (!w.valid()) return w;
-  Tensor y = grouped_matmul(x, transpose(w, {0, 2, 1}), expert);
-  if (const std::string scale = absl::StrCat(name, ".scale"); l.has(scale)) {
-    y = y * unsqueeze(gather(l.weight(scale), expert), {-1});
-  }
-  if (const std::string bias = absl::StrCat(name, ".bias"); l.has(bias)) y = y + gather(l.weight(bias), expert);
-  return y;
-}
 
 // gpt-oss: g = min(gate, 7), u = clamp(up, -7, 7): g sigmoid(1.702 g) (u + 1).
 Tensor clamped_gate(Tensor gate, Tensor up) {
@@ -34,19 +20,19 @@ Tensor clamped_gate(Tensor gate, Tensor up) {
 Tensor expert_results(const Layer& l, Tensor x, Tensor expert, const MixtureParts& parts) {
   Tensor gate, up;
   if (l.has("ffn_gate_up_exps")) {
-    const Tensor both = expert_linear(l, x, "ffn_gate_up_exps", expert);
+    const Tensor both = l.expert_linear(x, "ffn_gate_up_exps", expert);
     if (!both.valid()) return both;
     const int64_t hidden = both.shape()[1] / 2;
     gate = narrow(both, 1, 0, hidden), up = narrow(both, 1, hidden, hidden);
   } else {
-    up = expert_linear(l, x, "ffn_up_exps", expert);
-    if (l.has("ffn_gate_exps")) gate = expert_linear(l, x, "ffn_gate_exps", expert);
+    up = l.expert_linear(x, "ffn_up_exps", expert);
+    if (l.has("ffn_gate_exps")) gate = l.expert_linear(x, "ffn_gate_exps", expert);
   }
   if (!up.valid()) return up;
   const Tensor hidden = parts.clamped    ? clamped_gate(gate, up)
                         : gate.given() ? internal::activated(gate, parts.gate) * up
                                        : internal::activated(up, parts.gate);
-  return expert_linear(l, hidden, "ffn_down_exps", expert);
+  return l.expert_linear(hidden, "ffn_down_exps", expert);
 }
 
 // Scores of experts that are in no group of the best are -infinity.
@@ -92,4 +78,4 @@ Tensor Layer::mixture(Tensor x, const MixtureParts& parts) const {
   return sum(reshape(y, {shape[0], used, shape[1]}) * unsqueeze(weights, {-1}), 1);
 }
 
-}  // namespace rlxgpu::models
+}  // namespace rlxgpu::core::models

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 template <typename T>
@@ -64,4 +64,4 @@ std::string_view Metadata::text(std::string_view key, std::string_view otherwise
   return held == nullptr ? otherwise : *held;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

@@ -15,7 +15,7 @@
 
 #include "rlxgpu/load/gguf.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 class Metadata {
  public:
@@ -38,6 +38,6 @@ class Metadata {
   std::string architecture_;
 };
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_MODELS_METADATA_H_

@@ -3,47 +3,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "rlxgpu/kernels/blocks/blocks.h"
 #include "rlxgpu/kernels/elementwise/elementwise.h"
 #include "rlxgpu/kernels/embedding/embedding.h"
 #include "rlxgpu/kernels/matmul/matmul.h"
 #include "rlxgpu/kernels/movement/movement.h"
 #include "rlxgpu/kernels/norm/norm.h"
 #include "rlxgpu/kernels/reduce/reduce.h"
+#include "rlxgpu/load/gguf_weights.h"
 
-namespace rlxgpu::models {
-namespace {
-
-Shape shape_of(const GgufTensor& tensor) {
-  Shape shape;
-  for (const int64_t extent : tensor.shape) shape.push_back(Dim(extent));
-  return shape;
-}
-
-}  // namespace
-
-namespace internal {
-
-bool plain_type(const GgufTensor& tensor, DType& dtype) {
-  constexpr std::pair<std::string_view, DType> kPlain[] = {{"F32", f32}, {"F16", f16}, {"BF16", bf16}};
-  for (const auto& [name, type] : kPlain) {
-    if (tensor.type == name) return dtype = type, true;
-  }
-  return false;
-}
-
-bool block_storage(const GgufTensor& tensor, Storage& storage) {
-  for (size_t i = 0; i < std::size(kCodecs); ++i) {
-    if (kCodecs[i].gguf_type == tensor.gguf_type) return storage = static_cast<Storage>(i), true;
-  }
-  return false;
-}
-
-}  // namespace internal
-
-using internal::block_storage;
-using internal::plain_type;
-
+namespace rlxgpu::core::models {
 Tensor softcapped(Tensor x, double cap) { return cap == 0 ? x : tanh(x * (1 / cap)) * cap; }
 
 // --- Part ---------------------------------------------------------------------------------------------------------
@@ -60,46 +28,28 @@ bool Part::has(std::string_view name) const { return stored(name) != nullptr; }
 
 Tensor Part::weight(std::string_view name) const {
   const GgufTensor* const found = stored(name);
-  Builder& g = net_.g();
-  DType dtype = f32;
-  if (found == nullptr) {
-    g.fail(std::source_location::current(), "the file has no tensor ", this->name(name));
-    return {&g, -1};
-  }
-  if (!plain_type(*found, dtype)) {
-    g.fail(std::source_location::current(), found->name, " is of type ", found->type, ", and must be F32, F16 or BF16");
-    return {&g, -1};
-  }
-  return cast(net_.param(found->name, dtype, shape_of(*found)), f32);
+  return net_.plain(found != nullptr ? std::string(found->name) : this->name(name));
 }
 
 Tensor Part::linear(Tensor x, std::string_view name) const {
-  const GgufTensor* const found = stored(name);
-  Builder& g = net_.g();
-  if (found == nullptr || found->shape.size() != 2) {
-    g.fail(std::source_location::current(), "the file has no matrix ", this->name(name));
-    return {&g, -1};
-  }
-  DType dtype = f32;
-  Storage storage = Storage::q8_0;
-  Tensor y;
-  if (plain_type(*found, dtype)) {
-    y = matmul(x, transpose(net_.param(found->name, dtype, shape_of(*found)), {1, 0}));
-  } else if (block_storage(*found, storage)) {
-    const int64_t rows = found->shape[0], columns = found->shape[1];
-    y = matmul(x, Blocks{net_.param(found->name, u32, {blocks::words_of(storage, rows, columns)}), storage, rows, columns});
-  } else {
-    g.fail(std::source_location::current(), found->name, ": there is no product with ", found->type);
-    return {&g, -1};
-  }
+  const Weight& w = net_.matrix(this->name(name) + ".weight");
+  Tensor y = matmul(x, w);
   if (const std::string scale = absl::StrCat(name, ".scale"); has(scale)) y = y * weight(scale);
   if (const std::string bias = absl::StrCat(name, ".bias"); has(bias)) y = y + weight(bias);
   return y;
 }
 
+Tensor Part::expert_linear(Tensor x, std::string_view name, Tensor expert) const {
+  const Weight& w = net_.matrix(this->name(name) + ".weight");
+  Tensor y = grouped_matmul(x, w, expert);
+  if (const std::string scale = absl::StrCat(name, ".scale"); has(scale)) y = y * unsqueeze(gather(weight(scale), expert), {-1});
+  if (const std::string bias = absl::StrCat(name, ".bias"); has(bias)) y = y + gather(weight(bias), expert);
+  return y;
+}
+
 Tensor Part::rms_norm(Tensor x, std::string_view name) const {
   const float epsilon = static_cast<float>(meta().number("attention.layer_norm_rms_epsilon", 1e-6));
-  const Tensor normal = rlxgpu::rms_norm(x, weight(name), {.epsilon = epsilon});
+  const Tensor normal = core::rms_norm(x, weight(name), {.epsilon = epsilon});
   const std::string bias = absl::StrCat(name, ".bias");
   return has(bias) ? normal + weight(bias) : normal;
 }
@@ -107,7 +57,7 @@ Tensor Part::rms_norm(Tensor x, std::string_view name) const {
 Tensor Part::layer_norm(Tensor x, std::string_view name) const {
   const float epsilon = static_cast<float>(meta().number("attention.layer_norm_epsilon", 1e-5));
   const std::string bias = absl::StrCat(name, ".bias");
-  return rlxgpu::layer_norm(x, weight(name), has(bias) ? weight(bias) : Tensor(), {.epsilon = epsilon});
+  return core::layer_norm(x, weight(name), has(bias) ? weight(bias) : Tensor(), {.epsilon = epsilon});
 }
 
 Tensor Part::norm(Tensor x, std::string_view name, Norm kind) const {
@@ -163,9 +113,14 @@ std::vector<Layer> Net::layers(int64_t count) {
   return all;
 }
 
-Tensor Net::param(std::string_view name, DType dtype, const Shape& shape) {
-  if (const auto known = params_.find(name); known != params_.end()) return known->second;
-  return params_.emplace(std::string(name), g_.param(name, dtype, shape)).first->second;
+const Weight& Net::matrix(std::string_view name) {
+  if (const auto known = matrices_.find(name); known != matrices_.end()) return known->second;
+  return matrices_.emplace(std::string(name), gguf_weight(g_, file_, name)).first->second;
+}
+
+Tensor Net::plain(std::string_view name) {
+  if (const auto known = plain_.find(name); known != plain_.end()) return known->second;
+  return plain_.emplace(std::string(name), gguf_tensor(g_, file_, name)).first->second;
 }
 
 Tensor Net::state(std::string_view name, const Shape& shape) {
@@ -174,20 +129,7 @@ Tensor Net::state(std::string_view name, const Shape& shape) {
   return g_.state(name, f32, whole);
 }
 
-Tensor Net::embedded() {
-  const GgufTensor* const table = stored("token_embd");
-  Storage storage = Storage::q8_0;
-  DType dtype = f32;
-  if (table != nullptr && table->shape.size() == 2 && !plain_type(*table, dtype) && block_storage(*table, storage)) {
-    const int64_t rows = table->shape[0], columns = table->shape[1];
-    const Tensor words = param(table->name, u32, {blocks::words_of(storage, rows, columns)});
-    return embedding(Blocks{words, storage, rows, columns}, tokens_input_);
-  }
-  if (table != nullptr && plain_type(*table, dtype)) {
-    return cast(embedding(param(table->name, dtype, shape_of(*table)), tokens_input_), f32);
-  }
-  return weight("token_embd");  // says what is wrong
-}
+Tensor Net::embedded() { return embedding(matrix("token_embd.weight"), tokens_input_); }
 
 Tensor Net::learned_places() {
   const Tensor table = weight("position_embd");
@@ -218,4 +160,4 @@ void Net::finish(Tensor x, Norm norm, const Finish& finish) {
   g_.output("logits", softcapped(logits, finish.softcap));
 }
 
-}  // namespace rlxgpu::models
+}  // namespace rlxgpu::core::models

@@ -23,12 +23,12 @@
 #include <vector>
 
 #include "rlxgpu/graph/builder.h"
-#include "rlxgpu/graph/storage.h"
 #include "rlxgpu/kernels/elementwise/arithmetic.h"  // IWYU pragma: export
+#include "rlxgpu/kernels/blocks/weight.h"
 #include "rlxgpu/load/gguf.h"
 #include "rlxgpu/models/metadata.h"
 
-namespace rlxgpu::models {
+namespace rlxgpu::core::models {
 
 enum class Norm : uint8_t { rms, layer };
 enum class Rope : uint8_t { none, neighbours, halves };
@@ -77,6 +77,7 @@ class Part {
   const GgufTensor* stored(std::string_view name) const;          // likewise
   Tensor weight(std::string_view name) const;                     // in f32, of the file's shape
   Tensor linear(Tensor x, std::string_view name) const;           // x W' scale + bias
+  Tensor expert_linear(Tensor x, std::string_view name, Tensor expert) const;  // each row by the matrix of its expert
   Tensor rms_norm(Tensor x, std::string_view name) const;         // over the last axis
   Tensor layer_norm(Tensor x, std::string_view name) const;       // with a bias where there is one
   Tensor norm(Tensor x, std::string_view name, Norm kind) const;
@@ -136,8 +137,9 @@ class Net : public Part {
   Tensor heads(Tensor x, int64_t count, int64_t size) const;  // (text, token, head, column)
   Tensor flat(Tensor heads) const;                            // rows again
 
-  // A weight by its whole name; every name is one param.
-  Tensor param(std::string_view name, DType dtype, const Shape& shape);
+  // By their whole names; every name is one param.
+  const Weight& matrix(std::string_view name);
+  Tensor plain(std::string_view name);
   Tensor state(std::string_view name, const Shape& shape);    // of each text: (text, ...)
 
   struct Finish {
@@ -157,7 +159,8 @@ class Net : public Part {
   NetPlan plan_;
   Dim tokens_;
   Tensor tokens_input_, before_, places_;
-  std::map<std::string, Tensor, std::less<>> params_;
+  std::map<std::string, Weight, std::less<>> matrices_;
+  std::map<std::string, Tensor, std::less<>> plain_;
 };
 
 Tensor softcapped(Tensor x, double cap);  // cap tanh(x / cap); x itself for a cap of 0
@@ -165,13 +168,8 @@ Tensor softcapped(Tensor x, double cap);  // cap tanh(x / cap); x itself for a c
 namespace internal {
 
 Tensor activated(Tensor x, Gate act);
-// The type of plain elements; false for blocks.
-bool plain_type(const GgufTensor& tensor, DType& dtype);
-// How blocks of that type are stored; false for types that no product can read.
-bool block_storage(const GgufTensor& tensor, Storage& storage);
-
 }  // namespace internal
 
-}  // namespace rlxgpu::models
+}  // namespace rlxgpu::core::models
 
 #endif  // RLXGPU_MODELS_NET_H_

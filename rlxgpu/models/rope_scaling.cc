@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 namespace {
 
 // Which pair turns `turns` times in the context that the model was trained with.
@@ -45,4 +45,4 @@ RopeTable rope_table(const Metadata& meta, std::span<const float> factors, const
   return table;
 }
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core

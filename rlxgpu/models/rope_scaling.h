@@ -14,7 +14,7 @@
 
 #include "rlxgpu/models/metadata.h"
 
-namespace rlxgpu {
+namespace rlxgpu::core {
 
 struct RopeTable {
   std::vector<double> radians;  // of each pair, a position
@@ -30,6 +30,6 @@ struct RopeTableOptions {
 // `factors` divide the angles; there may be none.
 RopeTable rope_table(const Metadata& meta, std::span<const float> factors, const RopeTableOptions& options);
 
-}  // namespace rlxgpu
+}  // namespace rlxgpu::core
 
 #endif  // RLXGPU_MODELS_ROPE_SCALING_H_

@@ -5,7 +5,7 @@
 
 #include "ggml-backend.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 LlamaCpp::LlamaCpp(const std::string& path, uint32_t context, bool embeddings, bool vocabulary_only)
     : vocabulary_only_(vocabulary_only), embeddings_(embeddings) {
@@ -59,4 +59,4 @@ std::filesystem::path random_models(const std::string& expression) {
   return folder;
 }
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing

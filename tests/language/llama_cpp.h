@@ -11,7 +11,7 @@
 
 #include "llama.h"
 
-namespace rlxgpu::testing {
+namespace rlxgpu::core::testing {
 
 class LlamaCpp {
  public:
@@ -38,6 +38,6 @@ class LlamaCpp {
 // Writes small models with random weights, whose architectures match an expression, and says where.
 std::filesystem::path random_models(const std::string& expression);
 
-}  // namespace rlxgpu::testing
+}  // namespace rlxgpu::core::testing
 
 #endif  // RLXGPU_TESTS_LANGUAGE_LLAMA_CPP_H_

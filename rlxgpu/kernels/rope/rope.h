@@ -158,7 +158,7 @@ constexpr Tensor rope_2d(Tensor x, Tensor rows, Tensor cols, RopeOptions options
 }  // namespace rlxgpu::core
 
 namespace rlxgpu {
-using core::RopeOptions, core::rope, core::rope_2d;
+using core::RopeOptions, core::rope, core::rope_2d, core::rope_by;
 }  // namespace rlxgpu
 
 #endif  // RLXGPU_KERNELS_ROPE_ROPE_H_

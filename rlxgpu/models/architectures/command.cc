@@ -2,7 +2,7 @@
 // only the layers with a window.
 #include "rlxgpu/models/architectures.h"
 
-namespace rlxgpu::models {
+namespace rlxgpu::core::models {
 namespace {
 
 void side_by_side(Net& n, bool windows) {
@@ -22,4 +22,4 @@ void side_by_side(Net& n, bool windows) {
 void command_r(Net& n) { side_by_side(n, false); }
 void cohere2(Net& n) { side_by_side(n, true); }
 
-}  // namespace rlxgpu::models
+}  // namespace rlxgpu::core::models

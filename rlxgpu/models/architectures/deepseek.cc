@@ -7,7 +7,7 @@
 #include "rlxgpu/kernels/movement/movement.h"
 #include "rlxgpu/models/architectures.h"
 
-namespace rlxgpu::models {
+namespace rlxgpu::core::models {
 namespace {
 
 // x: (text, token, head, a) by w: (head, b, a): (text, token, head, b)
@@ -69,4 +69,4 @@ void stack_of(Net& n, bool latent) {
 void deepseek(Net& n) { stack_of(n, false); }
 void deepseek2(Net& n) { stack_of(n, n.meta().integer("attention.kv_lora_rank") > 0); }
 
-}  // namespace rlxgpu::models
+}  // namespace rlxgpu::core::models

@@ -4,7 +4,7 @@
 
 #include "rlxgpu/models/architectures.h"
 
-namespace rlxgpu::models {
+namespace rlxgpu::core::models {
 namespace {
 
 Tensor scaled_embedding(Net& n) { return n.embedded() * std::sqrt(static_cast<double>(n.width())); }
@@ -57,4 +57,4 @@ void gemma3(Net& n) {
   n.finish(x, Norm::rms, {.softcap = n.meta().number("final_logit_softcapping")});
 }
 
-}  // namespace rlxgpu::models
+}  // namespace rlxgpu::core::models

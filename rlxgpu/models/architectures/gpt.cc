@@ -3,7 +3,7 @@
 #include "rlxgpu/kernels/embedding/embedding.h"
 #include "rlxgpu/models/architectures.h"
 
-namespace rlxgpu::models {
+namespace rlxgpu::core::models {
 namespace {
 
 void sequential(Net& n, Tensor x, const AttentionParts& parts) {
@@ -48,4 +48,4 @@ void falcon(Net& n) {
   n.finish(x, Norm::layer);
 }
 
-}  // namespace rlxgpu::models
+}  // namespace rlxgpu::core::models

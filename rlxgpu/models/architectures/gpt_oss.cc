@@ -1,7 +1,7 @@
 // GPT-OSS: sinks that take part of the attention, windows on every other layer, experts with biases and a clamped gate.
 #include "rlxgpu/models/architectures.h"
 
-namespace rlxgpu::models {
+namespace rlxgpu::core::models {
 
 void gpt_oss(Net& n) {
   Tensor x = n.embedded();
@@ -13,4 +13,4 @@ void gpt_oss(Net& n) {
   n.finish(x, Norm::rms);
 }
 
-}  // namespace rlxgpu::models
+}  // namespace rlxgpu::core::models

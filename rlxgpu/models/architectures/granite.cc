@@ -1,7 +1,7 @@
 // Granite 3, dense and with experts: Llama with four multipliers. Granite 4 has Mamba 2 in most layers.
 #include "rlxgpu/models/architectures.h"
 
-namespace rlxgpu::models {
+namespace rlxgpu::core::models {
 
 namespace {
 
@@ -29,4 +29,4 @@ void scaled(Net& n, Rope rope) {
 void granite(Net& n) { scaled(n, n.meta().flag("rope.scaling.finetuned", true) ? Rope::neighbours : Rope::none); }
 void granitemoe(Net& n) { scaled(n, Rope::neighbours); }
 
-}  // namespace rlxgpu::models
+}  // namespace rlxgpu::core::models

@@ -1,7 +1,7 @@
 // Llama 1 to 3, Mistral, TinyLlama, SmolLM; with experts Mixtral. Pre-norm, rotary positions, gated units.
 #include "rlxgpu/models/architectures.h"
 
-namespace rlxgpu::models {
+namespace rlxgpu::core::models {
 
 void llama(Net& n) {
   const double scale = n.meta().number("attention.scale");
@@ -14,4 +14,4 @@ void llama(Net& n) {
   n.finish(x, Norm::rms);
 }
 
-}  // namespace rlxgpu::models
+}  // namespace rlxgpu::core::models

@@ -7,7 +7,7 @@
 #include "rlxgpu/kernels/state_space/state_space.h"
 #include "rlxgpu/models/architectures.h"
 
-namespace rlxgpu::models {
+namespace rlxgpu::core::models {
 namespace {
 
 // silu of sums over each channel's last tokens. x: (text, token, channel)
@@ -109,7 +109,7 @@ void falcon_h1(Net& n) {
   Tensor x = n.embedded();
   for (const Layer& l : n.layers()) {
     const Tensor normal = l.rms_norm(x, "attn_norm");
-    x = x + l.attention(normal, {.rope = Rope::halves}) + mamba2_mixer(l, normal);
+    x = x + l.attention(normal, {.rope = Rope::halves, .rope_scaled = false}) + mamba2_mixer(l, normal);
     x = x + units(l, l.rms_norm(x, "ffn_norm"));
   }
   n.finish(x, Norm::rms);
@@ -117,4 +117,4 @@ void falcon_h1(Net& n) {
 
 Tensor recurrent_mixer(const Layer& l, Tensor x) { return mamba2_mixer(l, x); }
 
-}  // namespace rlxgpu::models
+}  // namespace rlxgpu::core::models

@@ -2,7 +2,7 @@
 // before them.
 #include "rlxgpu/models/architectures.h"
 
-namespace rlxgpu::models {
+namespace rlxgpu::core::models {
 
 void olmo2(Net& n) {
   Tensor x = n.embedded();
@@ -24,4 +24,4 @@ void olmoe(Net& n) {
   n.finish(x, Norm::rms);
 }
 
-}  // namespace rlxgpu::models
+}  // namespace rlxgpu::core::models

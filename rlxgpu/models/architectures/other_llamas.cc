@@ -3,7 +3,7 @@
 #include "rlxgpu/kernels/norm/norm.h"
 #include "rlxgpu/models/architectures.h"
 
-namespace rlxgpu::models {
+namespace rlxgpu::core::models {
 namespace {
 
 struct Unlike {
@@ -31,14 +31,7 @@ void nemotron(Net& n) {
   like_llama(n, {.attention = {.rope = Rope::halves}, .norm = Norm::layer, .gate = Gate::relu_squared});
 }
 void orion(Net& n) { like_llama(n, {.attention = {.rope = Rope::halves}, .norm = Norm::layer}); }
-void refact(Net& n) { like_llama(n, {.attention = {.alibi = 8}}); }
 void seed_oss(Net& n) { like_llama(n, {.attention = {.rope = Rope::halves}, .second_norm = "post_attention_norm"}); }
-
-// The 13B model has a bias of distances instead of turned queries.
-void baichuan(Net& n) {
-  const bool large = n.meta().integer("block_count") == 40;
-  like_llama(n, {.attention = {.rope = large ? Rope::none : Rope::neighbours, .alibi = large ? 8.0 : 0.0}});
-}
 
 // Every fourth layer knows no positions.
 void smollm3(Net& n) {
@@ -91,4 +84,4 @@ void dbrx(Net& n) {
   n.finish(x, Norm::layer);
 }
 
-}  // namespace rlxgpu::models
+}  // namespace rlxgpu::core::models

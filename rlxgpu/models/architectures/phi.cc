@@ -1,7 +1,7 @@
 // Phi 2, whose attention and units read the same norm; Phi 3 and 4, whose gate and up are one matrix; PhiMoE.
 #include "rlxgpu/models/architectures.h"
 
-namespace rlxgpu::models {
+namespace rlxgpu::core::models {
 
 void phi2(Net& n) {
   Tensor x = n.embedded();
@@ -21,4 +21,4 @@ void phi3(Net& n) {
   n.finish(x, Norm::rms);
 }
 
-}  // namespace rlxgpu::models
+}  // namespace rlxgpu::core::models

@@ -4,7 +4,7 @@
 #include "rlxgpu/kernels/reduce/reduce.h"
 #include "rlxgpu/models/architectures.h"
 
-namespace rlxgpu::models {
+namespace rlxgpu::core::models {
 namespace {
 
 Tensor attended(const Layer& l, Tensor x) {
@@ -47,4 +47,4 @@ void qwen3moe(Net& n) {
   n.finish(x, Norm::rms);
 }
 
-}  // namespace rlxgpu::models
+}  // namespace rlxgpu::core::models

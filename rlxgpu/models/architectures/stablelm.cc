@@ -1,7 +1,7 @@
 // StableLM: layer norms, rotary positions of a part of the columns, gated units; the 12B model has one norm a layer.
 #include "rlxgpu/models/architectures.h"
 
-namespace rlxgpu::models {
+namespace rlxgpu::core::models {
 
 void stablelm(Net& n) {
   Tensor x = n.embedded();
@@ -13,4 +13,4 @@ void stablelm(Net& n) {
   n.finish(x, Norm::layer);
 }
 
-}  // namespace rlxgpu::models
+}  // namespace rlxgpu::core::models
