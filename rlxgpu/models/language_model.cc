@@ -24,24 +24,28 @@ struct LanguageModel::Loaded {
 namespace {
 
 std::string known_names() {
-  return absl::StrJoin(model_architectures(), ", ", [](std::string* out, const ModelArchitecture& a) { absl::StrAppend(out, a.name); });
+  return absl::StrJoin(model_architectures(), ", ",
+                       [](std::string* out, const ModelArchitecture& a) { absl::StrAppend(out, a.name); });
 }
 
 }  // namespace
 
-Result<LanguageModel> LanguageModel::load(const Device& device, const std::string& path, const LoadModelOptions& options) {
+Result<LanguageModel> LanguageModel::load(const Device& device, const std::string& path,
+                                          const LoadModelOptions& options) {
   Result<Gguf> file = Gguf::open(path);
   if (!file.ok()) return file.status();
   auto loaded = std::make_shared<Loaded>(device, *std::move(file), options);
   const std::string& name = loaded->meta.architecture();
   loaded->architecture = find_model_architecture(name);
   if (loaded->architecture == nullptr) {
-    return absl::UnimplementedError(absl::StrCat(path, ": rlxgpu has no architecture \"", name, "\"; it has ", known_names()));
+    return absl::UnimplementedError(
+        absl::StrCat(path, ": rlxgpu has no architecture \"", name, "\"; it has ", known_names()));
   }
   const LanguageModel model(loaded);
   const Result<DynamicGraph> graph = model.graph({.embeddings = loaded->architecture->encoder});
   if (!graph.ok()) return absl::InvalidArgumentError(absl::StrCat(path, ": ", graph.status().message()));
-  if (Status status = load_weights(loaded->file, graph->graph(), loaded->weights, {.progress = options.progress}); !status.ok())
+  if (Status status = load_weights(loaded->file, graph->graph(), loaded->weights, {.progress = options.progress});
+      !status.ok())
     return status;
   return model;
 }

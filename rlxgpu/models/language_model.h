@@ -26,12 +26,13 @@ namespace rlxgpu::core {
 
 struct LoadModelOptions {
   std::function<bool(uint64_t done, uint64_t bytes)> progress = {};  // while weights are loaded; false stops
-  Sizes sizes = Sizes::baked;                 // of its programs' kernels
+  Sizes sizes = Sizes::baked;                                        // of its programs' kernels
 };
 
 class LanguageModel {
  public:
-  static Result<LanguageModel> load(const Device& device, const std::string& path, const LoadModelOptions& options = {});
+  static Result<LanguageModel> load(const Device& device, const std::string& path,
+                                    const LoadModelOptions& options = {});
 
   const Device& device() const;
   const Gguf& file() const;

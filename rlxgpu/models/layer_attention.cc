@@ -42,7 +42,8 @@ Tensor alibi_slopes(Builder& g, int64_t heads, double most) {
 Tensor plain_attention(Tensor q, Tensor k, Tensor v, Tensor mask, double scale, double softcap) {
   const Shape &from = q.shape(), &to = k.shape();
   const int64_t groups = from[2] / to[2];
-  const Tensor queries = transpose(reshape(q, {from.dim(0), from.dim(1), to.dim(2), Dim(groups), from.dim(3)}), {0, 2, 3, 1, 4});
+  const Tensor queries =
+      transpose(reshape(q, {from.dim(0), from.dim(1), to.dim(2), Dim(groups), from.dim(3)}), {0, 2, 3, 1, 4});
   const Tensor keys = unsqueeze(transpose(k, {0, 2, 3, 1}), {2}), values = unsqueeze(transpose(v, {0, 2, 1, 3}), {2});
   const Tensor scores = softcapped(matmul(queries, keys) * scale, softcap);  // (text, kv head, group, token, key)
   const Tensor weights = softmax(where(unsqueeze(mask, {2}), scores, -1e30f), -1);
@@ -52,8 +53,8 @@ Tensor plain_attention(Tensor q, Tensor k, Tensor v, Tensor mask, double scale, 
 
 // The factors of angles in the file, which are chosen when a context is made.
 std::vector<float> frequency_factors(const Net& net) {
-  const bool is_long = net.plan().context > net.metadata().integer("rope.scaling.original_context_length",
-                                                                   0, net.metadata().integer("context_length"));
+  const bool is_long = net.plan().context > net.metadata().integer("rope.scaling.original_context_length", 0,
+                                                                   net.metadata().integer("context_length"));
   const GgufTensor* found = net.stored(is_long ? "rope_factors_long" : "rope_factors_short");
   if (found == nullptr) found = net.stored("rope_freqs");
   if (found == nullptr || found->type != "F32") return {};
@@ -78,8 +79,10 @@ Tensor Layer::head_norm(Tensor heads, std::string_view name, Norm kind) const {
   const Shape shape = heads.shape(), own = weight(name).shape();
   if (own.rank() == 2) {  // weights of each head
     const bool rms = kind == Norm::rms;
-    const float epsilon = static_cast<float>(meta().number(rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon", 1e-5));
-    const Tensor normal = rms ? core::rms_norm(heads, {}, {.epsilon = epsilon}) : core::layer_norm(heads, {}, {}, {.epsilon = epsilon});
+    const float epsilon = static_cast<float>(
+        meta().number(rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon", 1e-5));
+    const Tensor normal =
+        rms ? core::rms_norm(heads, {}, {.epsilon = epsilon}) : core::layer_norm(heads, {}, {}, {.epsilon = epsilon});
     return normal * weight(name);
   }
   if (own[0] == shape[3]) return norm(heads, name, kind);
@@ -137,45 +140,45 @@ Tensor Layer::attend(Tensor q, Tensor k, Tensor v, const AttentionParts& parts) 
     return plain_attention(q, k, v, mask, scale, parts.softcap);
   }
   return core::attention(q, k, v,
-                           {.causal = parts.causal,
-                            .window = window,
-                            .scale = static_cast<float>(scale),
-                            .softcap = static_cast<float>(parts.softcap),
-                            .length = length,
-                            .mask = mask,
-                            .bias = bias,
-                            .sequence_first = true});
+                         {.causal = parts.causal,
+                          .window = window,
+                          .scale = static_cast<float>(scale),
+                          .softcap = static_cast<float>(parts.softcap),
+                          .length = length,
+                          .mask = mask,
+                          .bias = bias,
+                          .sequence_first = true});
 }
 
 Tensor Layer::attention(Tensor x, const AttentionParts& parts) const {
-  const auto named = [&](std::string_view rest) { return absl::StrCat(parts.prefix, rest); };
   const int64_t heads = meta().integer("attention.head_count", index_);
   const int64_t kv_heads = meta().integer("attention.head_count_kv", index_, heads);
   if (heads <= 0 || kv_heads <= 0) {
-    net().g().fail(std::source_location::current(), "layer ", index_, " has ", heads, " heads, and ", kv_heads, " of keys");
+    net().g().fail(std::source_location::current(), "layer ", index_, " has ", heads, " heads, and ", kv_heads,
+                   " of keys");
     return {&net().g(), -1};
   }
   const int64_t size = meta().integer("attention.key_length", index_, net().width() / heads);
   const int64_t value_size = meta().integer("attention.value_length", index_, net().width() / heads);
   Tensor q, k, v;
-  if (has(named("qkv"))) {
-    const Tensor qkv = linear(x, named("qkv"));
+  if (has("attn_qkv")) {
+    const Tensor qkv = linear(x, "attn_qkv");
     q = narrow(qkv, 1, 0, heads * size), k = narrow(qkv, 1, heads * size, kv_heads * size);
     v = narrow(qkv, 1, (heads + kv_heads) * size, kv_heads * value_size);
   } else {
-    q = linear(x, named("q")), k = linear(x, named("k")), v = linear(x, named("v"));
+    q = linear(x, "attn_q"), k = linear(x, "attn_k"), v = linear(x, "attn_v");
   }
   if (const double most = meta().number("attention.clamp_kqv"); most > 0) {
     for (Tensor* const t : {&q, &k, &v}) *t = clamp(*t, -most, most);
   }
   q = net().heads(q, heads, size), k = net().heads(k, kv_heads, size), v = net().heads(v, kv_heads, value_size);
   if (!q.valid() || !k.valid() || !v.valid()) return {&net().g(), -1};
-  const auto normed = [&](Tensor t, std::string_view name) { return head_norm(t, named(name), parts.norm); };
-  const bool norms = has(named("q_norm")) && has(named("k_norm"));
-  if (norms && !parts.norm_after_rope) q = normed(q, "q_norm"), k = normed(k, "k_norm");
+  const auto normed = [&](Tensor t, std::string_view name) { return head_norm(t, name, parts.norm); };
+  const bool norms = has("attn_q_norm") && has("attn_k_norm");
+  if (norms && !parts.norm_after_rope) q = normed(q, "attn_q_norm"), k = normed(k, "attn_k_norm");
   q = turned(q, parts), k = turned(k, parts);
-  if (norms && parts.norm_after_rope) q = normed(q, "q_norm"), k = normed(k, "k_norm");
-  return linear(net().flat(attend(q, k, v, parts)), named("output"));
+  if (norms && parts.norm_after_rope) q = normed(q, "attn_q_norm"), k = normed(k, "attn_k_norm");
+  return linear(net().flat(attend(q, k, v, parts)), "attn_output", parts.output_bias);
 }
 
 }  // namespace rlxgpu::core::models

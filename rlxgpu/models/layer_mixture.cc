@@ -29,7 +29,7 @@ Tensor expert_results(const Layer& l, Tensor x, Tensor expert, const MixturePart
     if (l.has("ffn_gate_exps")) gate = l.expert_linear(x, "ffn_gate_exps", expert);
   }
   if (!up.valid()) return up;
-  const Tensor hidden = parts.clamped    ? clamped_gate(gate, up)
+  const Tensor hidden = parts.clamped  ? clamped_gate(gate, up)
                         : gate.given() ? internal::activated(gate, parts.gate) * up
                                        : internal::activated(up, parts.gate);
   return l.expert_linear(hidden, "ffn_down_exps", expert);

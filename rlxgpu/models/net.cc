@@ -31,18 +31,19 @@ Tensor Part::weight(std::string_view name) const {
   return net_.plain(found != nullptr ? std::string(found->name) : this->name(name));
 }
 
-Tensor Part::linear(Tensor x, std::string_view name) const {
+Tensor Part::linear(Tensor x, std::string_view name, bool biased) const {
   const Weight& w = net_.matrix(this->name(name) + ".weight");
   Tensor y = matmul(x, w);
   if (const std::string scale = absl::StrCat(name, ".scale"); has(scale)) y = y * weight(scale);
-  if (const std::string bias = absl::StrCat(name, ".bias"); has(bias)) y = y + weight(bias);
+  if (const std::string bias = absl::StrCat(name, ".bias"); biased && has(bias)) y = y + weight(bias);
   return y;
 }
 
 Tensor Part::expert_linear(Tensor x, std::string_view name, Tensor expert) const {
   const Weight& w = net_.matrix(this->name(name) + ".weight");
   Tensor y = grouped_matmul(x, w, expert);
-  if (const std::string scale = absl::StrCat(name, ".scale"); has(scale)) y = y * unsqueeze(gather(weight(scale), expert), {-1});
+  if (const std::string scale = absl::StrCat(name, ".scale"); has(scale))
+    y = y * unsqueeze(gather(weight(scale), expert), {-1});
   if (const std::string bias = absl::StrCat(name, ".bias"); has(bias)) y = y + gather(weight(bias), expert);
   return y;
 }
@@ -140,9 +141,7 @@ Tensor Net::heads(Tensor x, int64_t count, int64_t size) const {
   return reshape(x, {Dim(plan_.texts), tokens_, Dim(count), Dim(size)});
 }
 
-Tensor Net::flat(Tensor heads) const {
-  return reshape(heads, {rows(), Dim(heads.shape()[2] * heads.shape()[3])});
-}
+Tensor Net::flat(Tensor heads) const { return reshape(heads, {rows(), Dim(heads.shape()[2] * heads.shape()[3])}); }
 
 Tensor Net::last(Tensor x) const {
   if (plan_.embeddings || !x.valid() || plan_.texts > 1 || x.shape()[0] == 1) return x;
@@ -153,7 +152,7 @@ Tensor Net::last(Tensor x) const {
 
 void Net::finish(Tensor x, Norm norm, const Finish& finish) {
   x = last(x);
-  if (finish.final_norm) x = this->norm(x, "output_norm", norm);
+  x = this->norm(x, "output_norm", norm);
   if (plan_.embeddings) return g_.output("embeddings", x);
   Tensor logits = linear(x, has("output") ? "output" : "token_embd");
   if (finish.scale != 1) logits = logits * finish.scale;

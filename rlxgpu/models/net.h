@@ -10,9 +10,9 @@
 //   }
 //
 // Names are those of GGUF files, a layer's without "blk.N."; products take what belongs to them with them: ".bias" and
-// ".scale" where the file has such. Rows of x are tokens: those of one text (as many as a run says), or one token of each
-// of several texts. What is missing in the file is an error of the graph that names it. Weights stay as they are in the
-// file; all that is computed is f32.
+// ".scale" where the file has such. Rows of x are tokens: those of one text (as many as a run says), or one token of
+// each of several texts. What is missing in the file is an error of the graph that names it. Weights stay as they are
+// in the file; all that is computed is f32.
 #ifndef RLXGPU_MODELS_NET_H_
 #define RLXGPU_MODELS_NET_H_
 
@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "rlxgpu/graph/builder.h"
-#include "rlxgpu/kernels/elementwise/arithmetic.h"  // IWYU pragma: export
 #include "rlxgpu/kernels/blocks/weight.h"
+#include "rlxgpu/kernels/elementwise/arithmetic.h"  // IWYU pragma: export
 #include "rlxgpu/load/gguf.h"
 #include "rlxgpu/models/metadata.h"
 
@@ -36,34 +36,34 @@ enum class Gate : uint8_t { silu, gelu, relu, relu_squared };
 
 // What a program is for. Either texts or tokens is 1.
 struct NetPlan {
-  int64_t texts = 1;     // side by side
-  int64_t tokens = 1;    // of a text at once, at most
-  bool any_count = false;  // as many tokens as a run says
-  int64_t context = 512;   // tokens of a text that can be remembered
+  int64_t texts = 1;        // side by side
+  int64_t tokens = 1;       // of a text at once, at most
+  bool any_count = false;   // as many tokens as a run says
+  int64_t context = 512;    // tokens of a text that can be remembered
   bool embeddings = false;  // the output is a vector for each token, not the logits behind the last
 };
 
 struct AttentionParts {
   Rope rope = Rope::none;
-  Norm norm = Norm::rms;   // of queries and keys, where the file has such norms
-  double scale = 0;        // of scores; 0: 1 / sqrt(of a head's width)
+  Norm norm = Norm::rms;  // of queries and keys, where the file has such norms
+  double scale = 0;       // of scores; 0: 1 / sqrt(of a head's width)
   double softcap = 0;
-  int64_t window = 0;      // so many keys, with the query's own
-  double rope_base = 0;    // 0: the file's
+  int64_t window = 0;    // so many keys, with the query's own
+  double rope_base = 0;  // 0: the file's
   bool rope_scaled = true;
-  double alibi = 0;        // the largest bias: keys far away count less
+  double alibi = 0;  // the largest bias: keys far away count less
   bool causal = true;
   bool norm_after_rope = false;
-  std::string_view prefix = "attn_";  // of the weights' names
+  bool output_bias = true;  // where the file has one
 };
 
 struct MixtureParts {
   Gate gate = Gate::silu;
   enum class Choice : uint8_t { softmax, sigmoid, chosen_softmax } choice = Choice::softmax;
-  bool normalised = true;   // the weights of the chosen experts
-  double scale = 1;         // of these weights
+  bool normalised = true;  // the weights of the chosen experts
+  double scale = 1;        // of these weights
   int64_t groups = 1, groups_used = 1;
-  bool clamped = false;     // gpt-oss's gate
+  bool clamped = false;  // gpt-oss's gate
 };
 
 class Net;
@@ -73,13 +73,13 @@ class Part {
  public:
   Part(Net& net, std::string prefix) : net_(net), prefix_(std::move(prefix)) {}
 
-  bool has(std::string_view name) const;                          // NAME, or NAME.weight
-  const GgufTensor* stored(std::string_view name) const;          // likewise
-  Tensor weight(std::string_view name) const;                     // in f32, of the file's shape
-  Tensor linear(Tensor x, std::string_view name) const;           // x W' scale + bias
+  bool has(std::string_view name) const;                                       // NAME, or NAME.weight
+  const GgufTensor* stored(std::string_view name) const;                       // likewise
+  Tensor weight(std::string_view name) const;                                  // in f32, of the file's shape
+  Tensor linear(Tensor x, std::string_view name, bool biased = true) const;    // x W' scale + bias
   Tensor expert_linear(Tensor x, std::string_view name, Tensor expert) const;  // each row by the matrix of its expert
-  Tensor rms_norm(Tensor x, std::string_view name) const;         // over the last axis
-  Tensor layer_norm(Tensor x, std::string_view name) const;       // with a bias where there is one
+  Tensor rms_norm(Tensor x, std::string_view name) const;                      // over the last axis
+  Tensor layer_norm(Tensor x, std::string_view name) const;                    // with a bias where there is one
   Tensor norm(Tensor x, std::string_view name, Norm kind) const;
   // down(act(gate x) (up x)), or down(act(up x)) in a file without a gate. Names end in "_exps", "_shexp" and the like.
   Tensor gated(Tensor x, Gate act, std::string_view ending = "") const;
@@ -127,10 +127,10 @@ class Net : public Part {
   int64_t width() const { return meta_.integer("embedding_length"); }
   std::vector<Layer> layers(int64_t count = -1);
 
-  Tensor embedded();                                       // the tokens' vectors
-  Tensor learned_places();                                 // vectors of their positions
-  Tensor places() const { return places_; }                // of the rows of x, u32 (text, token)
-  Tensor before() const { return before_; }                // tokens of each text that were there before, u32 (text)
+  Tensor embedded();                         // the tokens' vectors
+  Tensor learned_places();                   // vectors of their positions
+  Tensor places() const { return places_; }  // of the rows of x, u32 (text, token)
+  Tensor before() const { return before_; }  // tokens of each text that were there before, u32 (text)
   Dim texts() const { return plan_.texts; }
   Dim tokens() const { return tokens_; }
   Dim rows() const { return plan_.texts > 1 ? Dim(plan_.texts) : tokens_; }
@@ -140,12 +140,11 @@ class Net : public Part {
   // By their whole names; every name is one param.
   const Weight& matrix(std::string_view name);
   Tensor plain(std::string_view name);
-  Tensor state(std::string_view name, const Shape& shape);    // of each text: (text, ...)
+  Tensor state(std::string_view name, const Shape& shape);  // of each text: (text, ...)
 
   struct Finish {
-    double scale = 1;    // of the logits
+    double scale = 1;  // of the logits
     double softcap = 0;
-    bool final_norm = true;
   };
   Tensor last(Tensor x) const;  // the rows that finish() looks at
   // The logits after the last token of each text, or every token's vector.

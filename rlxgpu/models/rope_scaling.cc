@@ -17,8 +17,7 @@ double pair_of(double turns, const RopeTableOptions& options, double trained) {
 double kept_share(double pair, const RopeTableOptions& options, double trained) {
   constexpr double kFast = 32, kSlow = 1;
   const double low = std::max(0.0, std::floor(pair_of(kFast, options, trained)));
-  const double high =
-      std::min(static_cast<double>(options.columns - 1), std::ceil(pair_of(kSlow, options, trained)));
+  const double high = std::min(static_cast<double>(options.columns - 1), std::ceil(pair_of(kSlow, options, trained)));
   return 1 - std::clamp((pair - low) / std::max(0.001, high - low), 0.0, 1.0);
 }
 

@@ -1,5 +1,5 @@
-// Tokens that are made by merging pairs: first words are found, then of each word's bytes the pair that was learned first is
-// merged, again and again. Bytes are written as letters: 0x20 is U+0120.
+// Tokens that are made by merging pairs: first words are found, then of each word's bytes the pair that was learned
+// first is merged, again and again. Bytes are written as letters: 0x20 is U+0120.
 #include <array>
 #include <map>
 #include <queue>
@@ -16,7 +16,9 @@
 namespace rlxgpu::core {
 namespace {
 
-constexpr bool stands_for_itself(int byte) { return (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae; }
+constexpr bool stands_for_itself(int byte) {
+  return (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
+}
 
 struct Letters {
   std::array<std::string, 256> of_byte;
@@ -142,7 +144,8 @@ class BytePairs : public TokenMaker {
 Result<std::shared_ptr<const TokenMaker>> byte_pairs(const Gguf& file, const Vocabulary& vocabulary) {
   const std::vector<std::string_view> expressions = word_expressions(vocabulary.pre);
   if (expressions.empty()) {
-    return absl::UnimplementedError(absl::StrCat("rlxgpu does not know how \"", vocabulary.pre, "\" (tokenizer.ggml.pre) finds words"));
+    return absl::UnimplementedError(
+        absl::StrCat("rlxgpu does not know how \"", vocabulary.pre, "\" (tokenizer.ggml.pre) finds words"));
   }
   std::vector<Regex> words;
   for (const std::string_view expression : expressions) {

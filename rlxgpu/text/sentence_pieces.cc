@@ -19,7 +19,8 @@ class SentencePieces : public TokenMaker {
   explicit SentencePieces(const Vocabulary& vocabulary) : v_(vocabulary) {}
 
   void encode(std::string_view given, bool first, std::vector<Token>& to) const override {
-    const std::string text = absl::StrReplaceAll(absl::StrCat(v_.space_prefix && first ? " " : "", given), {{" ", kSpace}});
+    const std::string text =
+        absl::StrReplaceAll(absl::StrCat(v_.space_prefix && first ? " " : "", given), {{" ", kSpace}});
     std::vector<Symbol> symbols;
     for (size_t at = 0; at < text.size();) {
       constexpr size_t kSizes[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4};
@@ -72,15 +73,19 @@ class SentencePieces : public TokenMaker {
     float score;
     int left, right;
     size_t size;
-    bool operator<(const Pair& other) const { return score < other.score || (score == other.score && left > other.left); }
+    bool operator<(const Pair& other) const {
+      return score < other.score || (score == other.score && left > other.left);
+    }
   };
 
   void put(std::string_view text, std::vector<Token>& to) const {
     if (const Token token = v_.find(text); token != kNoToken) return to.push_back(token);
     for (const char byte : text) {
       const Token token = v_.byte(static_cast<uint8_t>(byte));
-      if (token != kNoToken) to.push_back(token);
-      else if (v_.unknown != kNoToken) to.push_back(v_.unknown);
+      if (token != kNoToken)
+        to.push_back(token);
+      else if (v_.unknown != kNoToken)
+        to.push_back(v_.unknown);
     }
   }
 

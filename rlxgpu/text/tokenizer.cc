@@ -25,7 +25,8 @@ std::vector<Fragment> fragments_of(const Vocabulary& v, std::string_view text, b
     std::vector<Fragment> cut;
     for (const Fragment& fragment : fragments) {
       std::string_view rest = fragment.text;
-      for (size_t at; fragment.token == kNoToken && (at = rest.find(wanted)) != std::string_view::npos; rest.remove_prefix(at + wanted.size())) {
+      for (size_t at; fragment.token == kNoToken && (at = rest.find(wanted)) != std::string_view::npos;
+           rest.remove_prefix(at + wanted.size())) {
         if (at > 0) cut.push_back({rest.substr(0, at)});
         cut.push_back({wanted, token});
       }
@@ -46,7 +47,8 @@ Result<Tokenizer> Tokenizer::of(const Gguf& file) {
   const std::string& model = vocabulary->model;
   if (model != "gpt2" && model != "llama" && model != "t5") {
     return absl::UnimplementedError(
-        absl::StrCat("the tokenizer \"", model, "\" is not one that rlxgpu has: gpt2 (pairs of bytes), llama (SentencePiece), t5 (unigrams)"));
+        absl::StrCat("the tokenizer \"", model,
+                     "\" is not one that rlxgpu has: gpt2 (pairs of bytes), llama (SentencePiece), t5 (unigrams)"));
   }
   Result<std::shared_ptr<const TokenMaker>> maker = model == "gpt2"    ? byte_pairs(file, *vocabulary)
                                                     : model == "llama" ? sentence_pieces(*vocabulary)
@@ -94,7 +96,8 @@ std::string Tokenizer::decode(std::span<const Token> tokens, bool special) const
   for (const Token token : tokens) {
     std::string bytes = piece(token, special);
     const TokenKind kind = vocabulary_->kind(token);
-    if (first && vocabulary_->space_prefix && kind == TokenKind::normal && absl::StartsWith(bytes, " ")) bytes.erase(0, 1);
+    if (first && vocabulary_->space_prefix && kind == TokenKind::normal && absl::StartsWith(bytes, " "))
+      bytes.erase(0, 1);
     first = first && kind == TokenKind::control;
     text += bytes;
   }

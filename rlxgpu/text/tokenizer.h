@@ -6,8 +6,9 @@
 //   for (Token t : answer) std::cout << tokenizer->piece(t);           // raw bytes: a letter may be in two tokens
 //
 // Byte-level pairs ("gpt2") with the words' expressions of each family, SentencePiece's pairs ("llama") and unigrams
-// ("t5"). A name of words' expressions that is not known is refused: what it would give is not what the model was trained with.
-// Special tokens in a text ("<|im_end|>") are only recognised where they are asked for: what users write must not have them.
+// ("t5"). A name of words' expressions that is not known is refused: what it would give is not what the model was
+// trained with. Special tokens in a text ("<|im_end|>") are only recognised where they are asked for: what users write
+// must not have them.
 #ifndef RLXGPU_TEXT_TOKENIZER_H_
 #define RLXGPU_TEXT_TOKENIZER_H_
 

@@ -1,5 +1,5 @@
-// Unigrams: of all ways to cut a text into tokens the one with the greatest sum of scores (Viterbi), after the text has been
-// normalised by the model's own table.
+// Unigrams: of all ways to cut a text into tokens the one with the greatest sum of scores (Viterbi), after the text has
+// been normalised by the model's own table.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -84,10 +84,12 @@ class Unigrams : public TokenMaker {
         const TokenKind kind = v_.kinds[token];
         if (kind == TokenKind::control || kind == TokenKind::unused || kind == TokenKind::unknown) continue;
         one = one || size == step;
-        const double score = best[at].score + (kind == TokenKind::user_defined ? 0.0 : static_cast<double>(v_.scores[token]));
+        const double score =
+            best[at].score + (kind == TokenKind::user_defined ? 0.0 : static_cast<double>(v_.scores[token]));
         if (score > best[at + size].score) best[at + size] = {score, token, at};
       }
-      if (!one && best[at].score + unknown_score_ > best[at + step].score) best[at + step] = {best[at].score + unknown_score_, v_.unknown, at};
+      if (!one && best[at].score + unknown_score_ > best[at + step].score)
+        best[at + step] = {best[at].score + unknown_score_, v_.unknown, at};
       at += step;
     }
     std::vector<Token> reversed;

@@ -13,10 +13,28 @@ namespace rlxgpu::core {
 namespace {
 
 // Texts that end a turn or a text, whatever the file says of their tokens.
-constexpr std::string_view kEnds[] = {"<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>",
-                                      "<end_of_turn>", "<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]",
-                                      "<|end_of_text|>", "<end_of_utterance>", "<eos>", "<turn|>", "<|tool_response>",
-                                      "<｜end▁of▁sentence｜>", "[e~["};
+constexpr std::string_view kEnds[] = {"<|eot_id|>",
+                                      "<|im_end|>",
+                                      "<|end|>",
+                                      "<|return|>",
+                                      "<|call|>",
+                                      "<|flush|>",
+                                      "<|calls|>",
+                                      "<end_of_turn>",
+                                      "<|endoftext|>",
+                                      "</s>",
+                                      "<|eom_id|>",
+                                      "<EOT>",
+                                      "_<EOT>",
+                                      "[EOT]",
+                                      "[EOS]",
+                                      "<|end_of_text|>",
+                                      "<end_of_utterance>",
+                                      "<eos>",
+                                      "<turn|>",
+                                      "<|tool_response>",
+                                      "<｜end▁of▁sentence｜>",
+                                      "[e~["};
 
 void set_ends(const Gguf& file, Vocabulary& v) {
   const auto add = [&](Token token) {
@@ -63,9 +81,11 @@ Result<Vocabulary> Vocabulary::of(const Gguf& file) {
   for (Token token = 0; token < v.size(); ++token) {
     v.by_text[v.texts[token]] = token;
     const TokenKind kind = v.kinds[token];
-    if (kind == TokenKind::control || kind == TokenKind::user_defined || kind == TokenKind::unknown) v.special.push_back(token);
+    if (kind == TokenKind::control || kind == TokenKind::user_defined || kind == TokenKind::unknown)
+      v.special.push_back(token);
   }
-  std::stable_sort(v.special.begin(), v.special.end(), [&](Token a, Token b) { return v.texts[a].size() > v.texts[b].size(); });
+  std::stable_sort(v.special.begin(), v.special.end(),
+                   [&](Token a, Token b) { return v.texts[a].size() > v.texts[b].size(); });
 
   const bool pieces = v.model == "llama", pairs = v.model == "gpt2", unigrams = v.model == "t5";
   const auto id = [&](std::string_view name, Token otherwise) {
@@ -76,8 +96,9 @@ Result<Vocabulary> Vocabulary::of(const Gguf& file) {
   const auto flag = [&](std::string_view name, bool otherwise) {
     return file.flag(absl::StrCat("tokenizer.ggml.", name)).value_or(otherwise);
   };
-  constexpr std::array<std::string_view, 11> kLlama3 = {"llama3",    "llama-v3", "llama-bpe", "falcon3",      "falcon-h1", "pixtral",
-                                                       "midm-2.0", "lfm2",     "tekken",    "jina-v5-nano", "chameleon"};
+  constexpr std::array<std::string_view, 11> kLlama3 = {"llama3",    "llama-v3",     "llama-bpe", "falcon3",
+                                                        "falcon-h1", "pixtral",      "midm-2.0",  "lfm2",
+                                                        "tekken",    "jina-v5-nano", "chameleon"};
   const bool llama3 = std::find(kLlama3.begin(), kLlama3.end(), v.pre) != kLlama3.end();
   v.bos = id("bos", pieces ? 1 : pairs ? 11 : kNoToken);
   v.eos = id("eos", pieces ? 2 : pairs ? 11 : unigrams ? 1 : kNoToken);

@@ -25,7 +25,7 @@ struct Vocabulary {
   std::vector<float> scores;
   std::vector<TokenKind> kinds;
   std::unordered_map<std::string_view, Token> by_text;  // of equal texts the last
-  std::vector<Token> special;                           // control, user-defined and unknown ones, the longest text first
+  std::vector<Token> special;  // control, user-defined and unknown ones, the longest text first
   Token bos = kNoToken, eos = kNoToken, unknown = kNoToken, sep = kNoToken, pad = kNoToken;
   std::vector<Token> ends;  // tokens behind which a text ends
   bool add_bos = false, add_eos = false, space_prefix = false, collapse_spaces = false, ignore_merges = false;

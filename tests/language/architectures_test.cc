@@ -56,17 +56,19 @@ size_t best_of(const std::vector<float>& logits) {
 double lead_of(std::vector<float> logits) {
   std::partial_sort(logits.begin(), logits.begin() + 2, logits.end(), std::greater<>());
   const auto [least, most] = std::minmax_element(logits.begin(), logits.end());
-  return static_cast<double>(logits[0] - logits[1]) / std::max(std::abs(static_cast<double>(*least)), std::abs(static_cast<double>(*most)));
+  return static_cast<double>(logits[0] - logits[1]) /
+         std::max(std::abs(static_cast<double>(*least)), std::abs(static_cast<double>(*most)));
 }
 
-// Random factors of angles may be next to zero: angles are then so large that f32, in which the judge computes them, does
-// not tell where they end. These are as models have them. And libllama multiplies by ".scale" in some architectures only:
-// those that do keep theirs.
+// Random factors of angles may be next to zero: angles are then so large that f32, in which the judge computes them,
+// does not tell where they end. These are as models have them. And libllama multiplies by ".scale" in some
+// architectures only: those that do keep theirs.
 void tame_factors(const std::string& path) {
   const Result<Gguf> file = Gguf::open(path);
   REQUIRE(file.ok());
   const Metadata meta(*file);
-  const bool scaled = meta.architecture() == "qwen3" || meta.architecture() == "qwen3moe" || meta.architecture() == "cohere2";
+  const bool scaled =
+      meta.architecture() == "qwen3" || meta.architecture() == "qwen3moe" || meta.architecture() == "cohere2";
   std::fstream out(path, std::ios::binary | std::ios::in | std::ios::out);
   std::ifstream whole(path, std::ios::binary);
   const std::string all{std::istreambuf_iterator<char>(whole), {}};
@@ -127,7 +129,8 @@ Found compare_model(const Device& device, const std::string& path) {
     } else {
       if (!many || recurrent) {
         Result<Program> made = model->program(
-            {.tokens = recurrent ? static_cast<int64_t>(length) : 64, .any_count = !recurrent, .context = kContext}, memory);
+            {.tokens = recurrent ? static_cast<int64_t>(length) : 64, .any_count = !recurrent, .context = kContext},
+            memory);
         REQUIRE(made.status().ToString() == "OK");
         many = *std::move(made);
       }
@@ -145,8 +148,8 @@ Found compare_model(const Device& device, const std::string& path) {
   return found;
 }
 
-// Which architectures are compared: RLXGPU_NETWORKS=all, names as an expression, or a number, which brings three of them
-// beside those that have parts of their own.
+// Which architectures are compared: RLXGPU_NETWORKS=all, names as an expression, or a number, which brings three of
+// them beside those that have parts of their own.
 std::string wanted() {
   const char* const given = std::getenv("RLXGPU_NETWORKS");
   const std::string_view choice = given == nullptr ? "0" : given;
@@ -157,7 +160,8 @@ std::string wanted() {
   if (choice == "all") {
     for (const ModelArchitecture& a : all) names.push_back(a.name);
   }
-  for (size_t i = 0; choice != "all" && i < 3; ++i) names.push_back(all[(static_cast<size_t>(number) * 3 + i) % all.size()].name);
+  for (size_t i = 0; choice != "all" && i < 3; ++i)
+    names.push_back(all[(static_cast<size_t>(number) * 3 + i) % all.size()].name);
   return absl::StrCat("^(", absl::StrJoin(names, "|"), ")$");
 }
 
@@ -175,7 +179,8 @@ TEST_CASE("logits are those of libllama", "[language][gpu]") {
     CAPTURE(name);
     tame_factors(entry.path());
     const Found found = compare_model(device, entry.path());
-    absl::PrintF("%-28s error %.1e  equal %d of %d, too close %d\n", name, found.error, found.equal, found.tokens, found.close);
+    absl::PrintF("%-28s error %.1e  equal %d of %d, too close %d\n", name, found.error, found.equal, found.tokens,
+                 found.close);
     std::fflush(stdout);
     CHECK(found.error <= 1e-3);
     CHECK(found.equal + found.close == found.tokens);

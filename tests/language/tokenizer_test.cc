@@ -1,4 +1,6 @@
 // Tokenizers against libllama's, on vocabularies that are made here: merges and scores learned from the text below.
+#include "rlxgpu/text/tokenizer.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -14,7 +16,6 @@
 #include "catch2/generators/catch_generators.hpp"
 #include "gguf.h"
 #include "rlxgpu/load/gguf.h"
-#include "rlxgpu/text/tokenizer.h"
 #include "rlxgpu/text/utf8.h"
 #include "tests/language/llama_cpp.h"
 
@@ -24,9 +25,12 @@ namespace {
 // Scripts, marks, digits, emoji, controls, spaces of many kinds, programs.
 const std::string kText =
     "The quick brown fox jumps over the lazy dog. It's 1234567 o'clock; they'll say WE'RE done!\n\n"
-    "Straße naïve façade Ελληνικά Русский язык українська עברית العَرَبِيَّة हिन्दी தமிழ் ไทย 日本語のテキスト 漢字 한국어 ქართული "
-    "Հայերեն አማርኛ  ١٢٣ ४५६ Ⅷ ½ x² e\xcc\x81 👩‍👩‍👧 🏳️‍🌈 😀😀 \t tab\tand\r\nlines \x01\x02 \x7f nbsp\xc2\xa0here \xe2\x80\x83 wide\n"
-    "for (int i = 0; i < n; ++i) { a[i] += \"x\\n\"; }  // comment   \n    indented\n<|tag|> <s> </s> _under_score $5.00 50% a@b.c\n";
+    "Straße naïve façade Ελληνικά Русский язык українська עברית العَرَبِيَّة हिन्दी தமிழ் ไทย 日本語のテキスト 漢字 한국어 "
+    "ქართული "
+    "Հայերեն አማርኛ  ١٢٣ ४५६ Ⅷ ½ x² e\xcc\x81 👩‍👩‍👧 🏳️‍🌈 😀😀 \t tab\tand\r\nlines \x01\x02 \x7f "
+    "nbsp\xc2\xa0here \xe2\x80\x83 wide\n"
+    "for (int i = 0; i < n; ++i) { a[i] += \"x\\n\"; }  // comment   \n    indented\n<|tag|> <s> </s> _under_score "
+    "$5.00 50% a@b.c\n";
 
 std::vector<std::string> letters_of(std::string_view text) {
   std::vector<std::string> letters;
@@ -44,7 +48,8 @@ std::vector<std::pair<std::string, std::string>> learned_merges(std::vector<std:
   while (merges.size() < count) {
     std::map<std::pair<std::string, std::string>, int> pairs;
     for (size_t i = 1; i < symbols.size(); ++i) ++pairs[{symbols[i - 1], symbols[i]}];
-    const auto best = std::max_element(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto best =
+        std::max_element(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     if (best == pairs.end() || best->second < 2) break;
     merges.push_back(best->first);
     std::vector<std::string> merged;
@@ -90,7 +95,8 @@ std::string write(const Listed& listed, const std::string& name, const std::stri
     const auto found = std::find(listed.texts.begin(), listed.texts.end(), text);
     if (found != listed.texts.end()) gguf_set_val_u32(file, key, static_cast<uint32_t>(found - listed.texts.begin()));
   };
-  id("tokenizer.ggml.bos_token_id", "<s>"), id("tokenizer.ggml.eos_token_id", "</s>"), id("tokenizer.ggml.unknown_token_id", "<unk>");
+  id("tokenizer.ggml.bos_token_id", "<s>"), id("tokenizer.ggml.eos_token_id", "</s>"),
+      id("tokenizer.ggml.unknown_token_id", "<unk>");
   REQUIRE(gguf_write_to_file(file, path.c_str(), true));
   gguf_free(file);
   return path;
@@ -122,7 +128,8 @@ std::string sentence_piece_file(const std::string& model) {
   const std::string text = absl::StrReplaceAll(kText + kText, {{" ", "\xe2\x96\x81"}});
   const std::vector<std::string> letters = letters_of(text);
   float score = 0;
-  for (const auto& [left, right] : learned_merges(letters, 400)) listed.add(left + right, 1, score -= model == "t5" ? 0.01f : 1.0f);
+  for (const auto& [left, right] : learned_merges(letters, 400))
+    listed.add(left + right, 1, score -= model == "t5" ? 0.01f : 1.0f);
   if (model == "t5") score = -8;
   for (const std::string& letter : letters) {
     if (letter.size() < 3 || letter == "\xe2\x96\x81") listed.add(letter, 1, score -= 0.01f);
@@ -146,7 +153,8 @@ std::string random_text(std::mt19937& random, bool valid) {
   for (size_t n = pick(24); n > 0; --n) {
     switch (pick(6)) {
       case 0:  // a stretch of the text
-        for (size_t at = pick(letters.size()), end = std::min(letters.size(), at + pick(12)); at < end; ++at) text += letters[at];
+        for (size_t at = pick(letters.size()), end = std::min(letters.size(), at + pick(12)); at < end; ++at)
+          text += letters[at];
         break;
       case 1:
         text.append(pick(9), " \n\t\r-0aA"[pick(8)]);
@@ -176,7 +184,10 @@ void check_tokenizer(const std::string& path, bool space_prefix, int strings) {
   int wrong = 0;
   for (int i = 0; i < strings && wrong < 5; ++i) {
     const bool valid = i % 8 != 7;
-    const std::string text = i == 0 ? kText : i == 1 ? std::string() : i == 2 ? std::string(3000, 'a') + std::string(500, ' ') : random_text(random, valid);
+    const std::string text = i == 0   ? kText
+                             : i == 1 ? std::string()
+                             : i == 2 ? std::string(3000, 'a') + std::string(500, ' ')
+                                      : random_text(random, valid);
     const EncodeOptions options = {.ends = i % 3 != 0, .special = i % 2 != 0};
     const std::vector<Token> ours = tokenizer->encode(text, options), expected = theirs(judge, text, options);
     if (ours != expected) {
@@ -199,7 +210,8 @@ void check_tokenizer(const std::string& path, bool space_prefix, int strings) {
 }
 
 TEST_CASE("pairs of bytes are merged as libllama does", "[tokenizer]") {
-  const std::string pre = GENERATE("llama-bpe", "qwen2", "gpt-2", "starcoder", "falcon", "deepseek-v3", "default", "bloom");
+  const std::string pre =
+      GENERATE("llama-bpe", "qwen2", "gpt-2", "starcoder", "falcon", "deepseek-v3", "default", "bloom");
   CAPTURE(pre);
   check_tokenizer(byte_pair_file(pre), false, 1000);
 }
@@ -211,7 +223,8 @@ TEST_CASE("SentencePiece's pairs are merged as libllama does", "[tokenizer]") {
 TEST_CASE("what is not known is refused by name", "[tokenizer]") {
   const Result<Gguf> file = Gguf::open(byte_pair_file("no-such-words"));
   REQUIRE(file.ok());
-  CHECK(Tokenizer::of(*file).status().message() == "rlxgpu does not know how \"no-such-words\" (tokenizer.ggml.pre) finds words");
+  CHECK(Tokenizer::of(*file).status().message() ==
+        "rlxgpu does not know how \"no-such-words\" (tokenizer.ggml.pre) finds words");
 }
 
 }  // namespace

@@ -6,7 +6,8 @@
 //   Tensor y = attention(q, keys, values, {.causal = true, .length = n + 1u});
 //
 // x has the cache's type and shape but for the axis, where it is shorter (its extent there may be a run-time one).
-// position: one number, or, for texts side by side, one for each row of the first axis. The cache is a state; what was it before is no more. What would lie beyond its end is dropped.
+// position: one number, or, for texts side by side, one for each row of the first axis. The cache is a state; what was
+// it before is no more. What would lie beyond its end is dropped.
 #ifndef RLXGPU_KERNELS_KV_CACHE_KV_APPEND_H_
 #define RLXGPU_KERNELS_KV_CACHE_KV_APPEND_H_
 

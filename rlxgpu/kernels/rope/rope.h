@@ -7,8 +7,8 @@
 //
 // x: (..., d), a float. positions: i32 or u32, of x's shape without the last axis, or broadcast to it. Pair i of n
 // columns is turned by position base^(-2 i / n); it is columns i and i + n/2, or 2 i and 2 i + 1 if interleaved. Of d
-// columns only the first n may be turned. rope_by takes angles of the caller's. Angles are exact to a few ulps of a turn at any position: turns are counted
-// in 64 bits.
+// columns only the first n may be turned. rope_by takes angles of the caller's. Angles are exact to a few ulps of a
+// turn at any position: turns are counted in 64 bits.
 #ifndef RLXGPU_KERNELS_ROPE_ROPE_H_
 #define RLXGPU_KERNELS_ROPE_ROPE_H_
 
@@ -124,8 +124,8 @@ constexpr Tensor rope(Tensor x, Tensor positions, RopeOptions options = {},
   return apply(kRope, {x, positions, table}, {columns, options.interleaved, attr_of(options.base)}, site);
 }
 
-// The same with angles of the caller's, in radians a position, one for each pair: scaled frequencies, as models for long
-// texts have them. Of the columns twice as many are turned as there are angles; options.base means nothing.
+// The same with angles of the caller's, in radians a position, one for each pair: scaled frequencies, as models for
+// long texts have them. Of the columns twice as many are turned as there are angles; options.base means nothing.
 constexpr Tensor rope_by(Tensor x, Tensor positions, std::span<const double> radians, RopeOptions options = {},
                          Site site = std::source_location::current()) {
   Vec<uint32_t> words;

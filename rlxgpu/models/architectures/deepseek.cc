@@ -1,5 +1,5 @@
-// DeepSeek V1 to V3. From V2 on, a token's keys and values are remembered as one short vector c and a turned key that all
-// heads share (multi-head latent attention): queries are brought into c's space instead of c into theirs.
+// DeepSeek V1 to V3. From V2 on, a token's keys and values are remembered as one short vector c and a turned key that
+// all heads share (multi-head latent attention): queries are brought into c's space instead of c into theirs.
 #include <algorithm>
 #include <cmath>
 
@@ -23,7 +23,8 @@ Tensor latent_attention(const Layer& l, Tensor x) {
   const int64_t heads = meta.integer("attention.head_count"), rank = meta.integer("attention.kv_lora_rank");
   const int64_t turned = meta.integer("rope.dimension_count"), size = meta.integer("attention.key_length_mla");
   if (!l.has("attn_k_b")) {
-    n.g().fail(std::source_location::current(), "the file has attn_kv_b, but not attn_k_b and attn_v_b: convert it again");
+    n.g().fail(std::source_location::current(),
+               "the file has attn_kv_b, but not attn_k_b and attn_v_b: convert it again");
     return {&n.g(), -1};
   }
   const AttentionParts rope = {.rope = Rope::neighbours};
@@ -38,21 +39,22 @@ Tensor latent_attention(const Layer& l, Tensor x) {
   const Tensor keys = concat({c, l.turned(n.heads(narrow(kv, 1, rank, turned), 1, turned), rope)}, 3);
 
   // YaRN's magnitude is in the scale of the scores, twice.
-  const double multiplier = meta.number("rope.scaling.yarn_log_multiplier") / 0.1, factor = meta.number("rope.scaling.factor");
+  const double multiplier = meta.number("rope.scaling.yarn_log_multiplier") / 0.1,
+               factor = meta.number("rope.scaling.factor");
   const double magnitude = multiplier != 0 && factor > 1 ? 1 + 0.1 * multiplier * std::log(factor) : 1;
-  const Tensor mixed = l.attend(queries, keys, c, {.scale = magnitude * magnitude / std::sqrt(static_cast<double>(size))});
+  const Tensor mixed =
+      l.attend(queries, keys, c, {.scale = magnitude * magnitude / std::sqrt(static_cast<double>(size))});
   return l.linear(n.flat(by_head(mixed, l.weight("attn_v_b"))), "attn_output");
 }
 
 void stack_of(Net& n, bool latent) {
   const Metadata& meta = n.meta();
   const bool sigmoid = meta.integer("expert_gating_func") == 2;
-  const MixtureParts mixture = {
-      .choice = sigmoid ? MixtureParts::Choice::sigmoid : MixtureParts::Choice::softmax,
-      .normalised = meta.flag("expert_weights_norm"),
-      .scale = meta.number("expert_weights_scale"),
-      .groups = std::max<int64_t>(1, meta.integer("expert_group_count")),
-      .groups_used = std::max<int64_t>(1, meta.integer("expert_group_used_count"))};
+  const MixtureParts mixture = {.choice = sigmoid ? MixtureParts::Choice::sigmoid : MixtureParts::Choice::softmax,
+                                .normalised = meta.flag("expert_weights_norm"),
+                                .scale = meta.number("expert_weights_scale"),
+                                .groups = std::max<int64_t>(1, meta.integer("expert_group_count")),
+                                .groups_used = std::max<int64_t>(1, meta.integer("expert_group_used_count"))};
   Tensor x = n.embedded();
   for (const Layer& l : n.layers()) {
     const Tensor normal = l.rms_norm(x, "attn_norm");

@@ -1,5 +1,5 @@
-// GPT-2, StarCoder 1 and 2, GPT-NeoX, Falcon, CodeShell, Bloom, MPT: layer norms and plain units with gelu. Positions are
-// learned, rotary, or a bias that grows with the distance.
+// GPT-2, StarCoder 1 and 2, GPT-NeoX, Falcon, CodeShell, Bloom, MPT: layer norms and plain units with gelu. Positions
+// are learned, rotary, or a bias that grows with the distance.
 #include "rlxgpu/kernels/embedding/embedding.h"
 #include "rlxgpu/models/architectures.h"
 

@@ -1,5 +1,5 @@
-// Mamba 1 and 2, and hybrids of them and attention: Jamba, Granite 4, Falcon H1. What a layer knows of the tokens before
-// is the last inputs of its convolution and the state of its recurrence, whatever their number.
+// Mamba 1 and 2, and hybrids of them and attention: Jamba, Granite 4, Falcon H1. What a layer knows of the tokens
+// before is the last inputs of its convolution and the state of its recurrence, whatever their number.
 #include "rlxgpu/kernels/elementwise/elementwise.h"
 #include "rlxgpu/kernels/kv_cache/kv_append.h"
 #include "rlxgpu/kernels/movement/movement.h"
@@ -33,7 +33,8 @@ Tensor by_text(const Net& n, Tensor x) { return x.valid() ? reshape(x, {n.texts(
 Tensor mamba_mixer(const Layer& l, Tensor x) {
   Net& n = l.net();
   const Metadata& meta = l.meta();
-  const int64_t inner = meta.integer("ssm.inner_size"), states = meta.integer("ssm.state_size"), rank = meta.integer("ssm.time_step_rank");
+  const int64_t inner = meta.integer("ssm.inner_size"), states = meta.integer("ssm.state_size"),
+                rank = meta.integer("ssm.time_step_rank");
   const Tensor both = l.linear(x, "ssm_in");  // channels and gates
   const Tensor channels = causal_convolution(l, by_text(n, narrow(both, 1, 0, inner)));
   const Tensor rows = reshape(channels, {n.rows(), Dim(inner)});
@@ -41,7 +42,9 @@ Tensor mamba_mixer(const Layer& l, Tensor x) {
   const auto part = [&](int64_t first, int64_t count, std::string_view name) {
     const Tensor own = narrow(found, 1, first, count);
     if (l.has(name)) return l.rms_norm(own, name);
-    return meta.flag("ssm.dt_b_c_rms") ? rms_norm(own, {}, {.epsilon = static_cast<float>(meta.number("attention.layer_norm_rms_epsilon"))}) : own;
+    return meta.flag("ssm.dt_b_c_rms")
+               ? rms_norm(own, {}, {.epsilon = static_cast<float>(meta.number("attention.layer_norm_rms_epsilon"))})
+               : own;
   };
   const Tensor steps = softplus(l.linear(part(0, rank, "ssm_dt_norm"), "ssm_dt"));
   const Tensor b = part(rank, states, "ssm_b_norm"), c = part(rank + states, states, "ssm_c_norm");
@@ -54,7 +57,8 @@ Tensor mamba2_mixer(const Layer& l, Tensor x) {
   Net& n = l.net();
   const Metadata& meta = l.meta();
   const int64_t inner = meta.integer("ssm.inner_size"), states = meta.integer("ssm.state_size");
-  const int64_t heads = meta.integer("ssm.time_step_rank"), groups = std::max<int64_t>(1, meta.integer("ssm.group_count"));
+  const int64_t heads = meta.integer("ssm.time_step_rank"),
+                groups = std::max<int64_t>(1, meta.integer("ssm.group_count"));
   const int64_t convolved = inner + 2 * groups * states;
   const Tensor all = l.linear(x, "ssm_in");  // gates; channels, b, c; steps
   const Tensor xbc = causal_convolution(l, by_text(n, narrow(all, 1, inner, convolved)));
@@ -62,9 +66,10 @@ Tensor mamba2_mixer(const Layer& l, Tensor x) {
   const auto of_heads = [&](int64_t first, int64_t count, int64_t size) {
     return reshape(narrow(xbc, 2, first, count * size), {n.texts(), n.tokens(), Dim(count), Dim(size)});
   };
-  Tensor y = mamba2(of_heads(0, heads, inner / heads), by_text(n, steps), reshape(l.weight("ssm_a"), {heads}),
-                    of_heads(inner, groups, states), of_heads(inner + groups * states, groups, states),
-                    {.skip = reshape(l.weight("ssm_d"), {heads}), .state = n.state(l.name("ssm"), {heads, inner / heads, states})});
+  Tensor y = mamba2(
+      of_heads(0, heads, inner / heads), by_text(n, steps), reshape(l.weight("ssm_a"), {heads}),
+      of_heads(inner, groups, states), of_heads(inner + groups * states, groups, states),
+      {.skip = reshape(l.weight("ssm_d"), {heads}), .state = n.state(l.name("ssm"), {heads, inner / heads, states})});
   y = reshape(y, {n.rows(), Dim(inner)}) * silu(narrow(all, 1, 0, inner));
   if (l.has("ssm_norm")) {
     const float epsilon = static_cast<float>(meta.number("attention.layer_norm_rms_epsilon"));
@@ -109,7 +114,8 @@ void falcon_h1(Net& n) {
   Tensor x = n.embedded();
   for (const Layer& l : n.layers()) {
     const Tensor normal = l.rms_norm(x, "attn_norm");
-    x = x + l.attention(normal, {.rope = Rope::halves, .rope_scaled = false}) + mamba2_mixer(l, normal);
+    x = x + l.attention(normal, {.rope = Rope::halves, .rope_scaled = false, .output_bias = false}) +
+        mamba2_mixer(l, normal);
     x = x + units(l, l.rms_norm(x, "ffn_norm"));
   }
   n.finish(x, Norm::rms);

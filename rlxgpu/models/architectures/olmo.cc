@@ -1,5 +1,5 @@
-// OLMo 2 and OLMoE: norms of whole rows of queries and keys; OLMo 2 has its norms behind both halves of a layer, and none
-// before them.
+// OLMo 2 and OLMoE: norms of whole rows of queries and keys; OLMo 2 has its norms behind both halves of a layer, and
+// none before them.
 #include "rlxgpu/models/architectures.h"
 
 namespace rlxgpu::core::models {

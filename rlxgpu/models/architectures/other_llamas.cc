@@ -1,6 +1,4 @@
 // Architectures that are Llama but for one or two things.
-#include "rlxgpu/kernels/elementwise/elementwise.h"
-#include "rlxgpu/kernels/norm/norm.h"
 #include "rlxgpu/models/architectures.h"
 
 namespace rlxgpu::core::models {
@@ -42,28 +40,6 @@ void smollm3(Net& n) {
     x = x + l.gated(l.rms_norm(x, "ffn_norm"), Gate::silu);
   }
   n.finish(x, Norm::rms);
-}
-
-// Norms on both sides of both halves of a layer.
-void glm4(Net& n) {
-  Tensor x = n.embedded();
-  for (const Layer& l : n.layers()) {
-    x = x + l.rms_norm(l.attention(l.rms_norm(x, "attn_norm"), {.rope = Rope::neighbours}), "post_attention_norm");
-    x = x + l.rms_norm(l.gated(l.rms_norm(x, "ffn_norm"), Gate::silu), "post_ffw_norm");
-  }
-  n.finish(x, Norm::rms);
-}
-
-// Norms without weights.
-void olmo(Net& n) {
-  const float epsilon = static_cast<float>(n.meta().number("attention.layer_norm_epsilon", 1e-5));
-  const auto norm = [&](Tensor x) { return layer_norm(x, {}, {}, {.epsilon = epsilon}); };
-  Tensor x = n.embedded();
-  for (const Layer& l : n.layers()) {
-    x = x + l.attention(norm(x), {.rope = Rope::halves});
-    x = x + l.gated(norm(x), Gate::silu);
-  }
-  n.finish(norm(n.last(x)), Norm::layer, {.final_norm = false});
 }
 
 void phimoe(Net& n) {
