@@ -10,6 +10,7 @@
 #include "rlxgpu/tools/doctor_command.h"
 #include "rlxgpu/tools/export_command.h"
 #include "rlxgpu/tools/gguf_command.h"
+#include "rlxgpu/tools/language_command.h"
 #include "rlxgpu/tools/model_command.h"
 #include "rlxgpu/tools/plot.h"
 #include "rlxgpu/tools/program_command.h"
@@ -138,7 +139,49 @@ int main(int argc, char** argv) {
                           "The model's folder; without it, the one that `./dev models` makes");
   transcribes->add_flag("--times", transcribe.times, "Print how long it took, too");
 
+  rlxgpu::core::tools::LanguageCommand language;
+  language.terminal = isatty(STDERR_FILENO) != 0;
+  const auto language_options = [&](CLI::App* command) {
+    command->add_option("MODEL", language.model, "A .gguf file")->required();
+    command->add_option("--adapter", language.adapter,
+                        "Part of the adapter's name; without it, the one used by default");
+  };
+  const auto answer_options = [&](CLI::App* command) {
+    rlxgpu::core::SamplerOptions& sampling = language.sampling;
+    command->add_option("--tokens", language.tokens, "Of an answer, at most; without it, until the model ends it");
+    command->add_option("--context", language.context,
+                        "Tokens that are remembered; without it, the model's, at most 4096");
+    command->add_option("--temperature", sampling.temperature, "0 takes the likeliest token; 0.8 unless told");
+    command->add_option("--top-k", sampling.top_k, "Only so many of the likeliest, 0: all; 40 unless told");
+    command->add_option("--top-p", sampling.top_p, "Only the fewest that reach this probability; 0.95 unless told");
+    command->add_option("--min-p", sampling.min_p,
+                        "Only those with this share of the likeliest's probability; 0.05 unless told");
+    command->add_option("--repeat-penalty", sampling.repeat_penalty,
+                        "Of tokens among the last 64; 1, none, unless told");
+    command->add_option("--presence-penalty", sampling.presence_penalty, "The same, subtracted; 0 unless told");
+    command->add_option("--frequency-penalty", sampling.frequency_penalty,
+                        "The same, as often as they occur; 0 unless told");
+    command->add_option("--seed", sampling.seed, "Of the random numbers; 0 unless told");
+    command->add_option("--stop", language.stops, "A text that ends an answer; may be given again")
+        ->allow_extra_args(false);
+  };
+  CLI::App* generates = app.add_subcommand("generate", "Go on with a text, by a language model from a GGUF file");
+  language_options(generates);
+  generates->add_option("PROMPT", language.text, "The text, or - for stdin")->required();
+  answer_options(generates);
+  CLI::App* chats = app.add_subcommand("chat", "Talk to a language model: a line in, an answer out");
+  language_options(chats);
+  chats->add_option("--system", language.system, "What the model is told before all else");
+  answer_options(chats);
+  CLI::App* embeds = app.add_subcommand("embed", "Write a text's vector as .npy");
+  language_options(embeds);
+  embeds->add_option("TEXT", language.text, "The text, or - for stdin")->required();
+  embeds->add_option("--out", language.out, "The file; embedding.npy unless told");
+
   CLI11_PARSE(app, argc, argv);
+  if (*generates) return rlxgpu::core::tools::generate_command(language, std::cin, std::cout, std::cerr);
+  if (*chats) return rlxgpu::core::tools::chat_command(language, std::cin, std::cout, std::cerr);
+  if (*embeds) return rlxgpu::core::tools::embed_command(language, std::cin, std::cout, std::cerr);
   if (*devices) return rlxgpu::core::tools::devices_command(devices_as_json, std::cout);
   if (*show) return rlxgpu::core::tools::program_command(program, std::cout, std::cerr);
   if (*checks) return rlxgpu::core::tools::check_command(check, std::cout, std::cerr);

@@ -156,12 +156,12 @@ std::string wanted() {
   const std::span<const ModelArchitecture> all = model_architectures();
   int number = 0;
   if (choice != "all" && !absl::SimpleAtoi(choice, &number)) return std::string(choice);
-  std::vector<std::string_view> names = {"llama", "gpt-oss", "deepseek2", "falcon-h1"};
+  std::vector<std::string_view> names = {"llama", "falcon-h1"};
   if (choice == "all") {
     for (const ModelArchitecture& a : all) names.push_back(a.name);
   }
-  for (size_t i = 0; choice != "all" && i < 3; ++i)
-    names.push_back(all[(static_cast<size_t>(number) * 3 + i) % all.size()].name);
+  for (size_t i = 0; choice != "all" && i < 2; ++i)
+    names.push_back(all[(static_cast<size_t>(number) * 2 + i) % all.size()].name);
   return absl::StrCat("^(", absl::StrJoin(names, "|"), ")$");
 }
 

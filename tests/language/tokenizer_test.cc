@@ -27,7 +27,8 @@ const std::string kText =
     "The quick brown fox jumps over the lazy dog. It's 1234567 o'clock; they'll say WE'RE done!\n\n"
     "Straße naïve façade Ελληνικά Русский язык українська עברית العَرَبِيَّة हिन्दी தமிழ் ไทย 日本語のテキスト 漢字 한국어 "
     "ქართული "
-    "Հայերեն አማርኛ  ١٢٣ ४५६ Ⅷ ½ x² e\xcc\x81 👩‍👩‍👧 🏳️‍🌈 😀😀 \t tab\tand\r\nlines \x01\x02 \x7f "
+    "Հայերեն አማርኛ  ١٢٣ ४५६ Ⅷ ½ x² e\xcc\x81 👩‍👩‍👧 🏳️‍🌈 😀😀 \t tab\tand\r\nlines \x01\x02 "
+    "\x7f "
     "nbsp\xc2\xa0here \xe2\x80\x83 wide\n"
     "for (int i = 0; i < n; ++i) { a[i] += \"x\\n\"; }  // comment   \n    indented\n<|tag|> <s> </s> _under_score "
     "$5.00 50% a@b.c\n";
