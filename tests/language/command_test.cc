@@ -88,7 +88,7 @@ TEST_CASE("commands write, talk and embed", "[language][gpu]") {
   CHECK(chat_figures.rfind(" 0 were known") == chat_figures.find(" 0 were known"));  // the second time much was
 
   command.out = (folder / "vector.npy").string();
-  CHECK(run(tools::embed_command).first.find("256 numbers of 11 tokens") != std::string::npos);
+  CHECK(run(tools::embed_command).first.find("256 numbers of 10 tokens") != std::string::npos);
   const Result<onnx::HostTensor> vector = tools::read_npy(command.out);
   REQUIRE(vector.ok());
   double square = 0;
