@@ -53,6 +53,8 @@ class Emit {
 
   constexpr Ref operand(int k) const { return {Ref::Kind::value, lowering_.operand(node_, k)}; }
   constexpr Ref result(int k = 0) const { return {Ref::Kind::result, k}; }
+  // Whether maps that follow are computed where the result is stored.
+  constexpr bool has_maps_behind() const { return root_ != node_; }
   // Memory for the time between the dispatches of this op.
   constexpr Ref scratch(DType dtype, const Shape& shape) const {
     return {Ref::Kind::memory, lowering_.scratch({dtype, shape})};

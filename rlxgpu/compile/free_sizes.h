@@ -11,12 +11,14 @@
 // It works on the text, after everything else, so that ops need not know of it. A size is: a module constant of the
 // file's //#params, or one computed from such, that only function bodies use, where WGSL lets it be any number (not the
 // length of an array, say); a literal above 1 in the code that the machine writes for extents, places, inputs and
-// outputs. The sizes of a step are one tensor of u32 in a constant buffer, bound after the kernel's own bindings. A
+// outputs; and there a float, but for the likes of 0 and 1, so that layers share kernels which differ in a number of
+// the model's. The sizes of a step are one tensor of u32 in a constant buffer, bound after the kernel's own bindings. A
 // kernel that has no binding left, of those that every device has, keeps its literals.
 #ifndef RLXGPU_COMPILE_FREE_SIZES_H_
 #define RLXGPU_COMPILE_FREE_SIZES_H_
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -103,10 +105,19 @@ class FreeWriter {
     if (added) kernel_.sizes.push_back(constant.word);
     size(place->second, constant.is_signed);
   }
+  // A number of the model's: layers that differ in nothing else share a kernel. Zero, one and the like mean something.
+  bool real(const WgslReader& reader, uint32_t bits) {
+    const float value = std::bit_cast<float>(bits), size = value < 0 ? -value : value;
+    if (size == 0 || size == 0.5f || size == 1 || size == 2 || !is_written(reader.function())) return false;
+    this->size(kernel_.sizes.size(), false);
+    kernel_.sizes.push_back(bits);
+    return true;
+  }
   bool literal(const WgslReader& reader, std::string_view token) {
     uint32_t value = 0;
-    if (reader.kind() != WgslReader::Kind::number || !reader.takes_any_number() || !parse_unsigned(token, value))
-      return false;
+    if (reader.kind() != WgslReader::Kind::number || !reader.takes_any_number()) return false;
+    if (kernel_.text.ends_with("bitcast<f32>(") && parse_bits(token, value)) return real(reader, value);
+    if (!parse_unsigned(token, value)) return false;
     if (value < 2 || reader.before() == "<<" || reader.before() == ">>" || !is_written(reader.function())) return false;
     size(kernel_.sizes.size(), false);
     kernel_.sizes.push_back(value);

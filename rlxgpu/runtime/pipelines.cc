@@ -9,6 +9,9 @@ namespace rlxgpu::core::internal {
 namespace {
 
 constexpr size_t kMostFutures = 64;  // of one WaitAny with a timeout
+// So many are made here and now: they would share no time, and Dawn's thread, which is begun for the others, sleeps up
+// to 100 ms before a process may end.
+constexpr size_t kFew = 3;
 
 struct Pending {
   wgpu::Future future;
@@ -106,6 +109,12 @@ absl::StatusOr<std::vector<wgpu::ComputePipeline>> Pipelines::create(
     entry->key = std::move(key);
     entry->requests = {i};
     by_key.emplace(entry->key, entry.get());
+    if (requests.size() <= kFew) {
+      entry->pipeline = device.device.CreateComputePipeline(&descriptor);
+      entry->done = true;
+      if (failure = errors.status(name_of(i, request)); !failure.ok()) break;
+      continue;
+    }
     entry->future = device.device.CreateComputePipelineAsync(
         &descriptor, wgpu::CallbackMode::WaitAnyOnly,
         [entry = entry.get()](wgpu::CreatePipelineAsyncStatus status, wgpu::ComputePipeline pipeline,
@@ -121,7 +130,14 @@ absl::StatusOr<std::vector<wgpu::ComputePipeline>> Pipelines::create(
 
   // All are waited for, even after a failure: their callbacks write into `pending`.
   std::vector<Pending*> open;
-  for (const auto& entry : pending) open.push_back(entry.get());
+  for (const auto& entry : pending) {
+    if (!entry->done) {
+      open.push_back(entry.get());
+    } else if (failure.ok()) {
+      keep(entry->key, entry->pipeline);
+      for (const size_t request : entry->requests) finish(request, entry->pipeline);
+    }
+  }
   while (!open.empty()) {
     std::vector<wgpu::FutureWaitInfo> waits(std::min(open.size(), kMostFutures));
     for (size_t i = 0; i < waits.size(); ++i) waits[i].future = open[i]->future;

@@ -129,6 +129,13 @@ inline bool parse_unsigned(std::string_view token, uint32_t& value) {
   return error == std::errc() && end == token.data() + token.size() - 1;
 }
 
+// "0x3f800000u" -> 1.0f's bits.
+inline bool parse_bits(std::string_view token, uint32_t& bits) {
+  if (!token.starts_with("0x") || !token.ends_with('u')) return false;
+  const auto [end, error] = std::from_chars(token.data() + 2, token.data() + token.size() - 1, bits, 16);
+  return error == std::errc() && end == token.data() + token.size() - 1;
+}
+
 }  // namespace rlxgpu::core::internal
 
 #endif  // RLXGPU_WGSL_READER_H_

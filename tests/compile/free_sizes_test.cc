@@ -48,6 +48,30 @@ TEST_CASE("a constant is a size where functions use it as a number", "[free_size
   CHECK(negative.sizes == std::vector<uint32_t>{0u - 7u});
 }
 
+TEST_CASE("a number of the model's is read from memory where the machine wrote it", "[free_sizes]") {
+  const internal::FreeKernel kernel = freed("fn x_at(i : u32) -> f32 { let t1 = bitcast<f32>(0x3f628b5au); return t1; }\n");
+  CHECK_THAT(kernel.text, ContainsSubstring("let t1 = bitcast<f32>(rlx_sizes[0]);"));
+  CHECK(kernel.sizes == std::vector<uint32_t>{0x3f628b5a});
+  for (const std::string_view kept : {"fn x_at(i : u32) -> f32 { return bitcast<f32>(0x3f800000u); }\n",
+                                      "fn x_at(i : u32) -> f32 { return bitcast<f32>(0x80000000u); }\n",
+                                      "fn other(i : u32) -> f32 { return bitcast<f32>(0x3f628b5au); }\n",
+                                      "fn x_at(i : u32) -> u32 { return u32(0x3f628b5au); }\n"}) {
+    CAPTURE(kept);
+    CHECK(freed(kept).text == kept);
+  }
+}
+
+TEST_CASE("layers that differ in a float share a kernel", "[free_sizes]") {
+  const auto kernels = [](double second) {
+    Builder g;
+    g.output("a", exp(g.input("x", f32, {3, 5}) * 0.3));
+    g.output("b", exp(g.input("z", f32, {3, 5}) * second));
+    return render_free(compile(g.graph(), kPortable), kPortable).kernels.size();
+  };
+  CHECK(kernels(0.7) == 1);
+  CHECK(kernels(0.5) == 2);
+}
+
 TEST_CASE("a constant stays one where WGSL wants a constant", "[free_sizes]") {
   for (const std::string_view use : {"const_assert kLane < 9u;", "const kOther = 2u * kLane; const_assert kOther > 1u;", "var<workgroup> v : array<vec2<u32>, kLane>;",
                                      "@compute @workgroup_size(kLane) fn main() {}", "fn f() { var v : array<u32, (kLane / 2u)>; }",

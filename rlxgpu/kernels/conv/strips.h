@@ -144,6 +144,7 @@ constexpr void conv_strips_emit(Emit& e) {
       .raw("weights", weights)
       .raw("x", x)
       .raw("steps", steps)
+      .flag("KEPT", layout.places % 4 != 0 || e.has_maps_behind())
       .flag("RAGGED", layout.places % 4 != 0)
       .output("y", e.result())
       .grid(grid.row, grid.rows);

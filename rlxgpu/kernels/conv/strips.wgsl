@@ -57,13 +57,13 @@ fn add(sums : ptr<function, Sums>, at : u32, v : array<Four, 4>) {
   }
 }
 
-//#if RAGGED
-// Rows that are no whole vectors are stored by a loop that finds them here; each lane reads what it wrote itself. Stores
-// unrolled from registers need so many of them at once that LLVM 21 loses one (docs/drivers.md), and take long to compile.
+//#if KEPT
+// Rows are stored by a loop that finds them here: see rlxgpu/kernels/matmul/packed.wgsl.
 var<workgroup> kept : array<Four, kRows * 8u>;
-fn put_row(batch : u32, m : u32, n : u32, row : u32, lane : u32) {
-  let sum = kept[row * 8u + lane];
-  let at = (batch * kM + m + row) * kN + n;
+//#end
+//#if RAGGED
+fn put_row(sum : Four, batch : u32, m : u32, n : u32) {
+  let at = (batch * kM + m) * kN + n;
   for (var e = 0u; n < kN && e < min(4u, kN - n); e++) { y_put(at + e, sum[e]); }
 }
 //#else
@@ -108,14 +108,20 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) l
   }
   if (tile >= kTiles) { return; }
   let m = tile_m * kRows;
-//#if RAGGED
+//#if KEPT
   for (var i = 0u; i < kRows / 4u; i++) {
     kept[32u * i + lane] = sums[i][0];
     kept[32u * i + 8u + lane] = sums[i][1];
     kept[32u * i + 16u + lane] = sums[i][2];
     kept[32u * i + 24u + lane] = sums[i][3];
   }
-  for (var row = 0u; row < min(kRows, kM - m); row++) { put_row(batch, m, n, row, lane); }
+  for (var row = 0u; row < min(kRows, kM - m); row++) {
+//#if RAGGED
+    put_row(kept[row * 8u + lane], batch, m + row, n);
+//#else
+    put(kept[row * 8u + lane], batch, m + row, n);
+//#end
+  }
 //#else
   for (var i = 0u; i < kRows / 4u; i++) {
     put(sums[i][0], batch, m + 4u * i, n);

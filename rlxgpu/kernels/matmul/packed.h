@@ -171,7 +171,7 @@ struct Operands {
 
 constexpr void multiply(Emit& e, const MatmulLayout& layout, const Tiling& tiling, const Operands& operands,
                         const Gate& gate = {}) {
-  const bool gated = gate.operand >= 0, in_place = operands.in_place;
+  const bool gated = gate.operand >= 0, in_place = operands.in_place, ragged = layout.n % 4 != 0;
   const int64_t a_matrix = tiling.tiles_m * tiling.steps * tiling.rows;
   const int64_t b_matrix = in_place ? layout.k * layout.n / 4 : tiling.tiles_n * tiling.steps * 32;
   const int64_t count = layout.batches * layout.m * layout.n;
@@ -199,9 +199,13 @@ constexpr void multiply(Emit& e, const MatmulLayout& layout, const Tiling& tilin
       .raw("a", operands.a)
       .raw("b", operands.b)
       .flag("GATED", gated)
-      .flag("RAGGED", layout.n % 4 != 0);
+      .flag("KEPT", ragged || gated || (tiling.splits == 1 && e.has_maps_behind()))
+      .flag("RAGGED", ragged);
   if (gated) dispatch.raw("u", operands.up);
   give_functions(dispatch, gate.functions);
+  dispatch.slot("keep_ups", gated ? std::string_view()
+                                  : "fn keep_ups(i : u32, ups : vec4f) {}\n"
+                                    "fn kept_up(i : u32) -> vec4f { return vec4f(); }");
   dispatch.slot("up", gated ? std::string_view() : "fn up(i : u32) -> vec4f { return vec4f(); }")
       .slot("gate", gate.text)
       .output("y", sums)

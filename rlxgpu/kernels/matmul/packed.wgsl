@@ -93,13 +93,27 @@ fn result(products : vec4f, ups : vec4f) -> vec4f {
   return products;
 }
 
-//#if RAGGED
-// Rows that are no whole vectors are stored by a loop that finds them here; each lane reads what it wrote itself. Stores
-// unrolled from registers need so many of them at once that LLVM 21 loses one (docs/drivers.md), and take long to compile.
+//#if GATED
+var<workgroup> kept_ups : array<vec4f, kRows * 8u>;
+//#end
+//#slot keep_ups
+fn keep_ups(i : u32, ups : vec4f) { kept_ups[i] = ups; }
+fn kept_up(i : u32) -> vec4f { return kept_ups[i]; }
+//#end
+//#if KEPT
+// Rows are stored by a loop that finds them here; each lane reads what it wrote itself. What follows the product is in the
+// text once for each store: unrolled from registers that is half to nine tenths of all instructions, which take long to
+// compile, and where rows are no whole vectors needs so many registers at once that LLVM 21 loses one (docs/drivers.md).
 var<workgroup> kept : array<vec4f, kRows * 8u>;
-fn put_row(batch : u32, m : u32, n : u32, row : u32, lane : u32) {
-  let sum = kept[row * 8u + lane];
-  let at = (batch * kM + m + row) * kN + n;
+fn keep(i : u32, sum : vec4f, ups : vec4f) {
+  kept[i] = sum;
+  keep_ups(i, ups);
+}
+//#end
+//#if RAGGED
+fn put_row(products : vec4f, ups : vec4f, batch : u32, m : u32, n : u32) {
+  let sum = result(products, ups);
+  let at = (batch * kM + m) * kN + n;
   for (var e = 0u; n < kN && e < min(4u, kN - n); e++) { y_put(at + e, Result(sum[e])); }
 }
 //#else
@@ -129,14 +143,21 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) l
   let m = tile_m * kRows;
   let n = tile_n * 32u + lane * 4u;
   if (tile >= kTiles) { return; }
-//#if RAGGED
+//#if KEPT
   for (var i = 0u; i < kRows / 4u; i++) {
-    kept[32u * i + lane] = result(sums[i][0], ups[i][0]);
-    kept[32u * i + 8u + lane] = result(sums[i][1], ups[i][1]);
-    kept[32u * i + 16u + lane] = result(sums[i][2], ups[i][2]);
-    kept[32u * i + 24u + lane] = result(sums[i][3], ups[i][3]);
+    keep(32u * i + lane, sums[i][0], ups[i][0]);
+    keep(32u * i + 8u + lane, sums[i][1], ups[i][1]);
+    keep(32u * i + 16u + lane, sums[i][2], ups[i][2]);
+    keep(32u * i + 24u + lane, sums[i][3], ups[i][3]);
   }
-  for (var row = 0u; row < min(kRows, kM - m); row++) { put_row(batch, m, n, row, lane); }
+  for (var row = 0u; row < min(kRows, kM - m); row++) {
+    let at = row * 8u + lane;
+//#if RAGGED
+    put_row(kept[at], kept_up(at), batch, m + row, n);
+//#else
+    put(kept[at], kept_up(at), batch, m + row, n);
+//#end
+  }
 //#else
   for (var i = 0u; i < kRows / 4u; i++) {
     put(sums[i][0], ups[i][0], batch, m + 4u * i, n);
