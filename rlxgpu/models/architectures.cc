@@ -4,7 +4,7 @@ namespace rlxgpu::core {
 namespace {
 
 // Some papers differ in nothing but weights that a file has or has not.
-constexpr ModelArchitecture kArchitectures[] = {
+constexpr ModelArchitecture kModelArchitectures[] = {
     {"arcee", models::arcee},
     {"bloom", models::bloom},
     {"chatglm", models::llama},
@@ -55,10 +55,10 @@ constexpr ModelArchitecture kArchitectures[] = {
 
 }  // namespace
 
-std::span<const ModelArchitecture> model_architectures() { return kArchitectures; }
+std::span<const ModelArchitecture> model_architectures() { return kModelArchitectures; }
 
 const ModelArchitecture* find_model_architecture(std::string_view name) {
-  for (const ModelArchitecture& architecture : kArchitectures) {
+  for (const ModelArchitecture& architecture : kModelArchitectures) {
     if (architecture.name == name) return &architecture;
   }
   return nullptr;
