@@ -25,7 +25,7 @@ TEST_CASE("select: what is wrong is said", "[select]") {
         "compress([4,6], [4]): axis 2 does not exist");
   CHECK(message_of([&](Builder& g) { unique(x(g), 2); }) == "unique([4,6]): axis 2 does not exist");
   CHECK(message_of([&](Builder& g) { nonzero(g.input("x", f32, {g.extent("n", 4)})); }) ==
-        "nonzero([n<=4]): run-time extents are not possible");
+        "nonzero([<=4]): run-time extents are not possible");
   CHECK(message_of([&](Builder& g) { search_sorted(x(g), g.input("v", f32, {2})); }) ==
         "search_sorted([4,6], [2]): the list must have one axis of a known extent");
   CHECK(message_of([&](Builder& g) {

@@ -94,7 +94,7 @@ fn main(@builtin(workgroup_id) group : vec3u, @builtin(local_invocation_index) i
     // Multiplies the blocks of both operands that a workgroup has staged in tile_a and tile_b: inside the loop over k.
     workgroupBarrier();
     for (var k = 0u; k < kTileK; k++) {
-      var b_each : array<Acc, kColsEach>;
+      var b_each : array<Acc, kColsEach>;  // all of it is written before it is read
       for (var j = 0u; j < kColsEach; j++) { b_each[j] = tile_b[k][col + 16u * j]; }
       for (var i = 0u; i < kRowsEach; i++) {
         let a_each = tile_a[k][row + 16u * i];
