@@ -77,7 +77,8 @@ std::string list_of(const std::vector<internal::FoundAdapter>& adapters) {
 }
 
 // Index of the adapter to open.
-absl::StatusOr<size_t> choose(const std::vector<internal::FoundAdapter>& adapters, const DeviceOptions& options) {
+absl::StatusOr<size_t> choose_adapter(const std::vector<internal::FoundAdapter>& adapters,
+                                      const DeviceOptions& options) {
   if (adapters.empty()) {
     return absl::NotFoundError(options.backend == Backend::any
                                    ? "no adapter: Dawn found no Vulkan, Metal, D3D or OpenGL driver on this machine"
@@ -143,7 +144,7 @@ std::vector<const char*> pointers(const std::vector<std::string>& strings) {
 Result<Device> open_device(const DeviceOptions& options) {
   internal::Found found =
       internal::find_adapters(options.backend, options.power, options.experimental, options.cache_dir);
-  const absl::StatusOr<size_t> chosen = choose(found.adapters, options);
+  const absl::StatusOr<size_t> chosen = choose_adapter(found.adapters, options);
   if (!chosen.ok()) return chosen.status();
   internal::FoundAdapter& adapter = found.adapters[*chosen];
 

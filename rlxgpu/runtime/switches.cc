@@ -25,7 +25,7 @@ bool is_known(std::string_view name) {
          std::find(std::begin(kOtherNames), std::end(kOtherNames), name) != std::end(kOtherNames);
 }
 
-bool fits(std::string_view pattern, std::string_view name) {
+bool fits_pattern(std::string_view pattern, std::string_view name) {
   if (!pattern.ends_with('*')) return pattern == name;
   return name.starts_with(pattern.substr(0, pattern.size() - 1));
 }
@@ -81,7 +81,7 @@ Switches& current() {
 }  // namespace internal
 
 bool VariantPattern::matches(std::string_view of_op, std::string_view of_variant) const {
-  return internal::fits(op, of_op) && internal::fits(variant, of_variant);
+  return internal::fits_pattern(op, of_op) && internal::fits_pattern(variant, of_variant);
 }
 
 void Switches::say(std::string_view line) const {

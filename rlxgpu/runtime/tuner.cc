@@ -143,7 +143,7 @@ class Trial {
     if (!VariantName(variant).parameters.empty()) {
       bool taken = false;
       for (const Step& step : rendered.program.steps)
-        taken = taken || fits(rendered.view().name(step.spec), {candidate.op, variant});
+        taken = taken || core::fits(rendered.view().name(step.spec), Choice{candidate.op, variant});
       if (!taken) return absl::FailedPreconditionError("these values are not for this call");
     }
     const ProgramView view = rendered.view();

@@ -99,6 +99,7 @@ inline constexpr Parameter kParameters[] = {
 constexpr int64_t subgroup_of(const Target& target) {
   if (target.subgroup_min == target.subgroup_max) return target.subgroup_min;
   if (!target.subgroup_size_control) return 0;
+  if (target.vendor == Vendor::intel) return target.subgroup_min;  // a register file holds half as many sums of 32
   return target.subgroup_min < 32 && target.subgroup_max >= 32 ? 32 : target.subgroup_min;
 }
 // Elements in a vector of 16 bytes.
@@ -123,7 +124,7 @@ constexpr Plan plan_for(DType operand, const Target& target) {
     if (can_use(shape, operand) && shape.m * shape.n * shape.k > plan.shape.m * plan.shape.n * plan.shape.k)
       plan.shape = shape;
   }
-  plan.each = 4;
+  plan.each = target.vendor == Vendor::intel ? 2 : 4;  // 4 x 4 products are all of its registers
   if (plan.workgroup_bytes() > workgroup_limit(target)) plan.each = 2;
   if (plan.workgroup_bytes() > workgroup_limit(target)) plan.shape = {};
   return plan;
