@@ -183,6 +183,8 @@ constexpr bool matmul_subgroup_matrix_accepts(const Call& call, const Target& ta
 // A GPU, f16, and a tile at least: f32 operands would be rounded on many units, so they are asked for by name.
 constexpr bool matmul_subgroup_matrix_prefers(const Call& call, const Target& target) {
   if (target.adapter_class != AdapterClass::discrete && target.adapter_class != AdapterClass::integrated) return false;
+  // Intel's GPUs with subgroups of 8 keep some 240 registers of this kernel in memory.
+  if (target.vendor == Vendor::intel && target.subgroup_min < 16) return false;
   const MatmulLayout layout = matmul_sizes(call);
   return call.operand(0).dtype == DType::f16 && matmul_subgroup_matrix_accepts(call, target) && layout.m >= 32 &&
          layout.n >= 32 && layout.k >= 16;
