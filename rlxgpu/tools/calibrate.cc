@@ -175,7 +175,7 @@ Result<Calibration> load_or_measure(const Device& device, const CalibrateOptions
   const Status stored =
       file.update([&](TuningData& data) { data.adapters[device.label()].calibration = *found; });
   if (!stored.ok()) return stored;
-  return found;
+  return load_calibrations(cache_dir)[device.label()];  // rounded, as the next call gives it
 }
 
 int calibrate_command(const CalibrateCommand& command, std::ostream& out, std::ostream& err) {
